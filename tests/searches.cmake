@@ -36,7 +36,8 @@ else()
 endif()
 
 add_library(beck_walks OBJECT
-  simulation/planted.cpp simulation/walk.cpp simulation/walk_program.cpp simulation/walk_station.cpp)
+  simulation/oracles.cpp simulation/planted.cpp simulation/walk.cpp simulation/walk_program.cpp
+  simulation/walk_station.cpp)
 target_link_libraries(beck_walks PUBLIC beck_test_build)
 set_target_properties(beck_walks PROPERTIES CXX_EXTENSIONS OFF)
 beck_warnings(beck_walks)

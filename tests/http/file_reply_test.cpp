@@ -18,28 +18,23 @@
 #include "http/both_streams.hpp"
 #include "http/served.hpp"
 #include "support/file_place.hpp"
+#include "support/pattern.hpp"
 
 using namespace beck::http::test;
 using beck::error_code;
 using beck::task;
+using beck::test::pattern;
 namespace error = beck::error;
 namespace http = beck::http;
 
 namespace {
-
-std::string text_of_size(std::size_t bytes) {
-  std::string text(bytes, ' ');
-  for (std::size_t i = 0; i < bytes; ++i)
-    text[i] = static_cast<char>('a' + i * 7 % 26 + i / 4096 % 5);
-  return text;
-}
 
 /// A server of one file, whose path in the request says how it is sent.
 class file_server {
  public:
   explicit file_server(beck::backend where, std::size_t bytes)
       : place(where),
-        content(text_of_size(bytes)),
+        content(pattern(bytes)),
         s([this](http::request& q, http::response& r) { return handle(q, r); }) {
     beck::random_access_file file(s.ctx, place.path("file"),
                                   beck::file_object::write_only | beck::file_object::create);
@@ -208,7 +203,7 @@ CONFORMANCE_OVER_BOTH(
     });
     file = std::make_unique<beck::random_access_file>(
         s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
-    const std::string text = text_of_size(30'000'000);
+    const std::string text = pattern(30'000'000);
     beck::write_at(*file, 0, beck::buffer(text));
     peer& deaf = s.start_deaf(get("/"));
     s.run_until([&] { return is_over; });
@@ -234,7 +229,7 @@ CONFORMANCE_OVER_BOTH(
   });
   file = std::make_unique<beck::random_access_file>(
       s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
-  const std::string text = text_of_size(100'000);
+  const std::string text = pattern(100'000);
   beck::write_at(*file, 0, beck::buffer(text));
   for (const std::string& more : {std::string(), get("/b")}) {
     sent.reset();

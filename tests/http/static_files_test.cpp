@@ -15,8 +15,10 @@
 #include "http/file_folder.hpp"
 #include "support/no_descriptors.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/pattern.hpp"
 
 using namespace beck::http::test;
+using beck::test::pattern;
 namespace http = beck::http;
 
 namespace {
@@ -25,18 +27,12 @@ std::string field_of(const seen_reply& r, const std::string& name) {
   return file_folder::field_of(r, name);
 }
 
-std::string letters(std::size_t bytes) {
-  std::string text(bytes, ' ');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i % 26);
-  return text;
-}
-
 }  // namespace
 
 CONFORMANCE("http files: a file is sent with its type, length, date and tag") {
   file_folder f(where);
   f.write("a.html", "<p>a");
-  f.write("sub/deep/b.txt", letters(200'000));
+  f.write("sub/deep/b.txt", pattern(200'000));
   f.write("empty", "");
   f.write("100% \xc3\xa4+.txt", "odd name");
   f.wait(10);
@@ -54,7 +50,7 @@ CONFORMANCE("http files: a file is sent with its type, length, date and tag") {
   CHECK(http::parse_date(field_of(a, "Date"), 0, sent));
   CHECK(changed < sent);
   const seen_reply b = f.ask("/sub/deep/b.txt");
-  CHECK(b.body == letters(200'000));
+  CHECK(b.body == pattern(200'000));
   CHECK(field_of(b, "ETag") != field_of(a, "ETag"));
   CHECK(f.ask("/empty").body.empty());
   CHECK(field_of(f.ask("/empty"), "Content-Length") == "0");
@@ -123,7 +119,7 @@ CONFORMANCE("http files: a file that has just changed has a weak tag") {
 
 CONFORMANCE("http files: ranges, one and several, and none that exists") {
   file_folder f(where);
-  const std::string text = letters(100'000);
+  const std::string text = pattern(100'000);
   f.write("a.txt", text);
   f.wait(10);
   const auto range = [&](const std::string& value, const std::string& more = {}) {

@@ -184,9 +184,8 @@ void walk_station<Stream>::start_wait(unsigned end) {
 template <class Stream>
 std::string walk_station<Stream>::next_text(connection_life& life, unsigned end,
                                             std::size_t bytes) {
-  const judged_stream& stream = life.streams[1 - end];
   std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = stream.byte_at(stream.written() + i);
+  life.streams[1 - end].fill(text.data(), bytes);
   return text;
 }
 

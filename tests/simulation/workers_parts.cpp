@@ -90,7 +90,7 @@ task<> conversation::ask() {
   bool ended = failed(connected.error());
   for (std::uint64_t left = 1 + in_.random.below(10); left != 0 && !ended; --left) {
     const std::size_t bytes = 1 + in_.random.below(bytes_max);
-    for (std::size_t i = 0; i < bytes; ++i) sent[i] = there_.byte_at(there_.written() + i);
+    there_.fill(sent, bytes);
     there_.wrote(bytes);
     const auto wrote = co_await async_write(peer, buffer(sent, bytes));
     ended = failed(wrote.error());
@@ -172,7 +172,7 @@ task<> interrupted_reader::write() {
   char data[24];
   for (std::uint64_t left = 1 + in_.random.below(16); left != 0; --left) {
     const std::size_t bytes = 1 + in_.random.below(sizeof data);
-    for (std::size_t i = 0; i < bytes; ++i) data[i] = judged_.byte_at(judged_.written() + i);
+    judged_.fill(data, bytes);
     judged_.wrote(bytes);
     const auto wrote = co_await async_write(out_, buffer(data, bytes));
     in_.rules.expect(!wrote.error(), "a write failed");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/connections.hpp"
+#include "support/pattern.hpp"
 
 namespace beck::test {
 using namespace detail;
@@ -20,10 +21,8 @@ std::size_t pick(testing::small_random& random, const std::size_t (&from)[N]) {
   return from[random.below(static_cast<unsigned>(N))];
 }
 
-std::string letters(testing::small_random& random, std::size_t count) {
-  std::string text(count, ' ');
-  for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
-  return text;
+std::string text_of(testing::small_random& random, std::size_t bytes) {
+  return test::pattern(bytes, random.below(91));
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ void echo_load::ended(pair& p) {
 
 task<> echo_load::talk(pair& p) {
   for (int round = 0; round < rounds; ++round) {
-    std::string text = letters(p.random, pick(p.random, sizes));
+    std::string text = text_of(p.random, pick(p.random, sizes));
     co_await exchange(p, text);
   }
   p.client.shutdown(socket_base::shutdown_send);
@@ -131,7 +130,7 @@ task<> echo_load::answer(pair& p) {
 cancelled_reader::cancelled_reader(io_context& context, std::uint64_t seed)
     : context_(context), from_(context), to_(context), random_(seed) {
   connect_pair(from_, to_);
-  sent_ = letters(random_, 3000);
+  sent_ = text_of(random_, 3000);
   co_spawn(context, write(), detached);
   co_spawn(context, read(), detached);
   co_spawn(context, cancel(), detached);

@@ -30,14 +30,6 @@ struct stream_pair {
   stream_socket b;
 };
 
-// Returns `bytes` characters that differ from their neighbours, with a period that is coprime to
-// every power of two.
-inline std::string pattern(std::size_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('!' + i % 91);
-  return text;
-}
-
 // Completes when `bytes` bytes can be read from `stream` without waiting.
 inline task<> until_available(stream_object& stream, io_context& ctx, std::size_t bytes) {
   steady_timer timer(ctx);

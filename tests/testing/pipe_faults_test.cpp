@@ -17,20 +17,17 @@
 #include <ostream>
 #include <string>
 
+#include "support/pattern.hpp"
+
 using namespace beck;
 using namespace beck::detail;
+using test::pattern;
 namespace sim = beck::testing::sim;
 using stream = local::stream_protocol::socket;
 
 namespace {
 
 constexpr std::uint64_t seeds = 150;
-
-std::string pattern(std::size_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 7 % 26);
-  return text;
-}
 
 sim::settings rough() { return sim::settings().with(sim::faults()); }
 

@@ -10,6 +10,7 @@
 
 #include "http/counted_server.hpp"
 #include "support/allocations.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/engine_pair.hpp"
 

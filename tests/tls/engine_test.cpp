@@ -2,6 +2,7 @@
 // The engine against peers that stop, lie and repeat: every byte of a handshake and of a record is
 // a place to end, to be changed, or to be split at.
 #include "tls/engine.hpp"
+#include "support/pattern.hpp"
 
 #include <beck/tls/error.hpp>
 

@@ -19,6 +19,7 @@
 #include "support/context_options.hpp"
 #include "support/file_place.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
 #include "tls/narrow_stream.hpp"

@@ -10,6 +10,7 @@
 #include "support/allocations.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
 #include "tls/narrow_stream.hpp"

@@ -2,6 +2,7 @@
 // Sessions where the usual ones never come: cut at each byte, stopped at each turn, with more
 // output than a thread's memory holds, with answers that the peer does not take, over each other.
 #include "tls/session.hpp"
+#include "support/pattern.hpp"
 
 #include <beck/coro/within.hpp>
 #include <beck/io/generic_stream.hpp>

@@ -13,6 +13,7 @@
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
 #include "tls/read_all.hpp"

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "support/pattern.hpp"
 #include "support/report.hpp"
 #include "support/small_random.hpp"
 #include "support/stream_pair.hpp"

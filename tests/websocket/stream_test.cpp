@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/conformance.hpp"
+#include "support/pattern.hpp"
 #include "websocket/pair.hpp"
 
 using namespace beck::websocket;
@@ -17,18 +18,12 @@ using namespace beck::websocket::test;
 using beck::error_code;
 using beck::io_result;
 using beck::task;
+using beck::test::pattern;
 
 namespace {
 
 constexpr auto text = message_kind::text;
 constexpr auto binary = message_kind::binary;
-
-std::string letters(std::size_t bytes, char first = 'a') {
-  std::string all(bytes, ' ');
-  for (std::size_t i = 0; i < bytes; ++i)
-    all[i] = static_cast<char>(first + static_cast<char>(i % 23));
-  return all;
-}
 
 limits large() { return limits().frame_bytes(1 << 24).message_bytes(1 << 24); }
 
@@ -61,7 +56,7 @@ CONFORMANCE("websocket: messages of all sizes arrive whole, in both directions")
         std::size_t{5000}, std::size_t{65'535}, std::size_t{65'536}, std::size_t{70'000},
         std::size_t{1'000'000}}) {
     CAPTURE(bytes);
-    const std::string data = letters(bytes);
+    const std::string data = pattern(bytes);
     for (const bool from_client : {true, false}) {
       stream& from = from_client ? s.client() : s.server();
       stream& to = from_client ? s.server() : s.client();
@@ -84,7 +79,7 @@ CONFORMANCE("websocket: messages of all sizes arrive whole, in both directions")
 CONFORMANCE("websocket: a message is read in parts of any size, and the rest by read()") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string data = letters(30'000);
+  const std::string data = pattern(30'000);
   for (const std::size_t room :
        {std::size_t{1}, std::size_t{7}, std::size_t{3000}, std::size_t{64'000}}) {
     CAPTURE(room);
@@ -141,7 +136,7 @@ CONFORMANCE("websocket: many writers share a stream, and no message is torn") {
   constexpr int writers = 20;
   std::vector<std::string> texts;
   for (int i = 0; i < writers; ++i)
-    texts.push_back(letters(i % 3 == 0 ? 20'000U : 100U, static_cast<char>('a' + i % 3)) +
+    texts.push_back(pattern(i % 3 == 0 ? 20'000U : 100U, static_cast<std::size_t>(i % 3)) +
                     std::to_string(i));
   std::vector<std::optional<io_result<>>> sent(writers);
   for (std::size_t i = 0; i < writers; ++i)
@@ -154,7 +149,7 @@ CONFORMANCE("websocket: many writers share a stream, and no message is torn") {
 CONFORMANCE("websocket: what was sent during a large message follows it by itself") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string half = letters(8000);
+  const std::string half = pattern(8000);
   CHECK(!s.run(s.server().write_part(text, as_buffer(half), false)).error());
   CHECK(!s.server().send(message(text, as_buffer("news"))));
   CHECK(!s.run(s.server().write_part(text, as_buffer(half), true)).error());
@@ -166,7 +161,7 @@ CONFORMANCE("websocket: messages that wait for the end of a message leave room f
   for (const bool in_parts : {true, false}) {
     pair_site s(large(), large());
     REQUIRE(!s.connect());
-    const std::string data = letters(8'000'000);  // more than the sockets take
+    const std::string data = pattern(8'000'000);  // more than the sockets take
     std::optional<io_result<>> sent;
     if (in_parts) {
       CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
@@ -175,13 +170,13 @@ CONFORMANCE("websocket: messages that wait for the end of a message leave room f
       s.settle();
       REQUIRE(!sent);
     }
-    const message news(text, as_buffer(letters(1000)));
+    const message news(text, as_buffer(pattern(1000)));
     std::size_t taken = 0;
     while (!s.server().send(news)) REQUIRE(++taken < 1000);
     CHECK(taken != 0);
     if (in_parts) s.start(s.server().write_part(text, as_buffer(data), true), sent);
     CHECK((s.run(read_text(s.client())) == (in_parts ? "a" + data : data)));
-    for (std::size_t i = 0; i < taken; ++i) CHECK((s.run(read_text(s.client())) == letters(1000)));
+    for (std::size_t i = 0; i < taken; ++i) CHECK((s.run(read_text(s.client())) == pattern(1000)));
     s.ends.run_until([&] { return sent.has_value(); });
     CHECK(!sent->error());
   }
@@ -190,7 +185,7 @@ CONFORMANCE("websocket: messages that wait for the end of a message leave room f
 CONFORMANCE("websocket: a peer that is not read makes the writer wait") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string data = letters(60'000);
+  const std::string data = pattern(60'000);
   std::size_t written = 0;
   bool ended = false;
   co_spawn(
@@ -222,7 +217,7 @@ CONFORMANCE("websocket: a peer that is not read makes the writer wait") {
 CONFORMANCE("websocket: a cancelled read loses nothing, also in the middle of a message") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string data = letters(50'000);
+  const std::string data = pattern(50'000);
   beck::flat_buffer got;
   const auto late = s.run(briefly(s.server().read(got)));
   CHECK(late.error() == beck::error::timeout);
@@ -262,7 +257,7 @@ CONFORMANCE("websocket: a write that is cancelled before its first byte leaves n
 CONFORMANCE("websocket: a write that is cancelled inside its message ends the connection") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string data = letters(16'000'000);  // more than the sockets take
+  const std::string data = pattern(16'000'000);  // more than the sockets take
   const auto late = s.run(briefly(s.client().write(text, as_buffer(data))));
   CHECK(late.error() == beck::error::timeout);
   CHECK(s.client().error() == stream_error::write_cancelled);
@@ -319,7 +314,7 @@ CONFORMANCE("websocket: both ends may close at once, and while they read") {
 CONFORMANCE("websocket: what was written before close() arrives before it") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  const std::string data = letters(200'000);
+  const std::string data = pattern(200'000);
   std::optional<io_result<>> sent, closed;
   s.start(s.client().write(binary, as_buffer(data)), sent);
   s.ends.run_until([&] { return sent.has_value(); });
@@ -382,7 +377,7 @@ CONFORMANCE("websocket: a context is destroyed with streams, reads and writes un
   for (int round = 0; round < 2; ++round) {
     auto s = std::make_unique<pair_site>(large(), large());
     REQUIRE(!s->connect());
-    const std::string data = letters(9'000'000);
+    const std::string data = pattern(9'000'000);
     std::optional<io_result<>> sent;
     std::optional<std::string> read;
     s->start(s->client().write(text, as_buffer(data)), sent);
@@ -394,7 +389,7 @@ CONFORMANCE("websocket: a context is destroyed with streams, reads and writes un
 
 CONFORMANCE("websocket: behind a large message anything may follow, however it arrives") {
   served s(echo_site{large()});
-  const std::string one = letters(20'000), two = letters(30'001, 'b');
+  const std::string one = pattern(20'000), two = pattern(30'001, 1);
   const std::string half = two.substr(0, 15'000), rest = two.substr(15'000);
   const std::string frames =
       text_frame(one) + text_frame(one) + ping_frame("p") + frame(opcode::binary, two) +
@@ -426,7 +421,7 @@ CONFORMANCE("websocket: a read that has less room than its message tells the pee
   REQUIRE(!s.connect());
   std::optional<std::string> told;
   s.start(read_text(s.client()), told);
-  CHECK(!s.run(s.client().write(text, as_buffer(letters(3000)))).error());
+  CHECK(!s.run(s.client().write(text, as_buffer(pattern(3000)))).error());
   beck::flat_buffer small(1000);
   CHECK(s.run(s.server().read(small)).error() == stream_error::message_too_long);
   s.ends.run_until([&] { return told.has_value(); });

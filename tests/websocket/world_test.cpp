@@ -18,6 +18,7 @@
 #include <set>
 #include <string>
 
+#include "support/pattern.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
 #include "support/small_random.hpp"
@@ -46,10 +47,7 @@ limits bounds() { return limits().idle(20s).pong(10s).send(20s); }
 /// The text of message `number`: from it follows its length, from nothing to several fragments.
 std::string text_of(std::size_t number, std::uint64_t seed) {
   const std::size_t bytes = number % 5 == 4 ? 9'000 + seed * 7'919 % 150'000 : seed * 31 % 300;
-  std::string all = std::to_string(number) + ":";
-  for (std::size_t i = 0; i < bytes; ++i)
-    all += static_cast<char>('a' + static_cast<char>((number + i) % 26));
-  return all;
+  return std::to_string(number) + ":" + beck::test::pattern(bytes, number);
 }
 
 /// Writes messages one after another, whole or in parts, until the connection ends.

@@ -17,6 +17,7 @@
 
 #include "io/loop/loop_access.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;

@@ -16,6 +16,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 

@@ -9,6 +9,7 @@
 #include "support/context_options.hpp"
 #include "support/faulty_system.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using receive_arming = beck::io_context::receive_arming;

@@ -19,6 +19,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/handlers.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;

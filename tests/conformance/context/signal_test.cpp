@@ -18,6 +18,7 @@
 #include "support/context_options.hpp"
 #include "support/echo_load.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/pattern.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 

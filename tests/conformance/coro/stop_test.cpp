@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;

@@ -18,6 +18,7 @@
 #include "support/context_options.hpp"
 #include "support/file_place.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "support/two_files.hpp"
 

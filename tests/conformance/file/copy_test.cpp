@@ -13,6 +13,7 @@
 
 #include "support/context_options.hpp"
 #include "support/file_place.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "support/two_files.hpp"
 

@@ -23,6 +23,7 @@
 #include "support/context_options.hpp"
 #include "support/context_seam.hpp"
 #include "support/file_place.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;

@@ -28,6 +28,7 @@
 #include "support/context_seam.hpp"
 #include "support/file_place.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/pattern.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 

@@ -9,6 +9,7 @@
 #include <beck/net/multicast.hpp>
 
 #include "support/datagrams.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::buffer;

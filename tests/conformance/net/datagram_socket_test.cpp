@@ -14,6 +14,7 @@
 #include <beck/run/redirect_error.hpp>
 
 #include "support/datagrams.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::buffer;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/datagrams.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::buffer;

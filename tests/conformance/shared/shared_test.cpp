@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 

@@ -17,6 +17,7 @@
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/small_random.hpp"
 #include "support/stream_pair.hpp"
 

@@ -13,6 +13,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/pipes.hpp"
 
 using beck::buffer;
@@ -21,18 +22,9 @@ using beck::readable_pipe;
 using beck::writable_pipe;
 using beck::test::note;
 using beck::test::outcome;
+using beck::test::pattern;
 using beck::test::pipe_ends;
 namespace error = beck::error;
-
-namespace {
-
-std::string pattern(std::size_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 7 % 26);
-  return text;
-}
-
-}  // namespace
 
 CONFORMANCE("a pipe carries bytes from one end to the other") {
   beck::io_context ctx(context_options());

@@ -17,6 +17,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/pipes.hpp"
 
 using beck::buffer;
@@ -28,6 +29,7 @@ using beck::test::kernel;
 using beck::test::local_connection;
 using beck::test::note;
 using beck::test::outcome;
+using beck::test::pattern;
 using beck::test::tcp_connection;
 namespace error = beck::error;
 
@@ -36,12 +38,6 @@ namespace {
 const relay_options every_way[] = {relay_options(),
                                    relay_options().only(transfer_mechanism::read_write)};
 constexpr beck::duration hour = beck::duration(3'600'000'000'000);
-
-std::string pattern(std::size_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 5 % 26);
-  return text;
-}
 
 /// Two connections with a relay between them: near.client, the relay's two, far.client.
 template <class Connection>

@@ -15,6 +15,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/faulty_system.hpp"
+#include "support/pattern.hpp"
 #include "support/pipes.hpp"
 
 using beck::async_splice;
@@ -25,19 +26,10 @@ using beck::test::kernel;
 using beck::test::local_connection;
 using beck::test::note;
 using beck::test::outcome;
+using beck::test::pattern;
 using beck::test::pipe_ends;
 using beck::test::tcp_connection;
 namespace error = beck::error;
-
-namespace {
-
-std::string pattern(std::size_t bytes) {
-  std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 11 % 26);
-  return text;
-}
-
-}  // namespace
 
 CONFORMANCE("bytes are spliced from a pipe to a TCP socket") {
   beck::io_context ctx(context_options());

@@ -18,6 +18,7 @@
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/settle.hpp"
 #include "support/stream_pair.hpp"
 

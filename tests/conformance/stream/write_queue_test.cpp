@@ -13,6 +13,7 @@
 #include "base/sanitizers.hpp"
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
+#include "support/pattern.hpp"
 #include "support/small_random.hpp"
 #include "support/stream_pair.hpp"
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;

@@ -13,6 +13,7 @@
 
 #include "support/handlers.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::task;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/context_seam.hpp"
+#include "support/pattern.hpp"
 #include "support/scale.hpp"
 #include "support/scripted_ring.hpp"
 #include "support/stream_pair.hpp"

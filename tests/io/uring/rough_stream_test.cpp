@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
+#include "support/pattern.hpp"
 #include "support/ring_entries.hpp"
 #include "support/scripted_ring.hpp"
-#include "support/small_random.hpp"
 
 using namespace beck::testing;
 using beck::uring::ring;
@@ -75,19 +75,12 @@ class carrier {
   char memory_[777] = {};
 };
 
-std::string letters(unsigned count) {
-  std::string text(count, ' ');
-  small_random random(7);
-  for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
-  return text;
-}
-
 }  // namespace
 
 TEST_CASE(
     "rough: a stream arrives whole and in order on a rough kernel, and nothing is waited for in "
     "vain") {
-  const std::string text = letters(40'000);
+  const std::string text = beck::test::pattern(40'000);
   ring_script_stats total;
   beck::uring::ring_stats seen;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -113,7 +106,7 @@ TEST_CASE(
 }
 
 TEST_CASE("rough: two rings of one scripted kernel do not disturb each other on their threads") {
-  const std::string text = letters(20'000);
+  const std::string text = beck::test::pattern(20'000);
   scripted_kernel model(3);
   model.set_chances(rough_chances);
   std::string got[2];
