@@ -2,7 +2,6 @@
 // The engine against peers that stop, lie and repeat: every byte of a handshake and of a record is
 // a place to end, to be changed, or to be split at.
 #include "tls/engine.hpp"
-#include "support/pattern.hpp"
 
 #include <beck/tls/error.hpp>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "support/allocations.hpp"
+#include "support/pattern.hpp"
 #include "support/small_random.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/engine_pair.hpp"

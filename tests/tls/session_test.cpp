@@ -2,7 +2,6 @@
 // Sessions where the usual ones never come: cut at each byte, stopped at each turn, with more
 // output than a thread's memory holds, with answers that the peer does not take, over each other.
 #include "tls/session.hpp"
-#include "support/pattern.hpp"
 
 #include <beck/coro/within.hpp>
 #include <beck/io/generic_stream.hpp>
@@ -17,6 +16,7 @@
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/engine_pair.hpp"
 #include "tls/narrow_stream.hpp"
