@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A stack that one operating system thread switches to and from. The checker runs each
-// thread of a model on one, so that it alone decides who goes on. AddressSanitizer is told of every
-// switch; ThreadSanitizer is not, and has nothing to find in a single thread.
+// thread of a model on one, so that it alone decides who goes on.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +29,11 @@ class fiber {
 
  private:
   static void enter() noexcept;
-  void arrive() noexcept;
 
   detail::stopped_place stopped_at_;
   std::unique_ptr<char[]> stack_;  // none: the thread's own stack
   function body_ = nullptr;
   unsigned number_ = 0;
-  // For AddressSanitizer.
-  void* fake_stack_ = nullptr;
-  const void* bottom_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 /// While it lives, nothing that is allocated counts as leaked: what an execution that failed was in

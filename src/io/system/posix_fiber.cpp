@@ -17,18 +17,6 @@
 #include "io/system/fiber.hpp"
 #include "io/system/stopped_place.hpp"
 
-// Weak: each exists in a build with its sanitizer.
-extern "C" {
-[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
-                                                  std::size_t size);
-[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack_save, const void** bottom_old,
-                                                   std::size_t* size_old);
-[[gnu::weak]] void* __tsan_get_current_fiber();
-[[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
-[[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
-[[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
-}
-
 namespace beck::detail {
 namespace {
 
@@ -72,30 +60,12 @@ struct fiber::machine {
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
-  /// Switches to the fiber's stack.
-  void go() noexcept;
-  /// Switches back to the stack of the resumer.
-  void come_back() noexcept;
-  /// Tells AddressSanitizer that the fiber's stack is in use again.
-  void arrive() noexcept;
-
-  /// Returns the lowest byte of the stack.
-  void* stack() const noexcept { return static_cast<char*>(memory) + guard_bytes; }
-
   void* memory;
   stopped_place own;
   stopped_place resumer;
   fiber* resumed_on = nullptr;  // current() before resume()
   fiber_state state;
   exceptions_in_flight exceptions;
-  // For AddressSanitizer.
-  void* fake_stack = nullptr;
-  void* resumer_fake_stack = nullptr;
-  const void* resumer_bottom = nullptr;
-  std::size_t resumer_bytes = 0;
-  // For ThreadSanitizer.
-  void* known_as = nullptr;
-  void* resumer_known_as = nullptr;
 };
 
 namespace {
@@ -107,45 +77,14 @@ fiber::machine::machine()
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
   ::mprotect(memory, guard_bytes, PROT_NONE);
-  if (__tsan_create_fiber != nullptr) known_as = __tsan_create_fiber(0);
+  void* const stack = static_cast<char*>(memory) + guard_bytes;
   constexpr std::size_t kept_free = stack_bytes / 16;
-  state.room_floor = reinterpret_cast<std::uintptr_t>(stack()) + kept_free;
+  state.room_floor = reinterpret_cast<std::uintptr_t>(stack) + kept_free;
   state.room_bytes = stack_bytes - kept_free;
-  own.begin(stack(), stack_bytes, &fiber::enter);
+  own.begin(stack, stack_bytes, &fiber::enter);
 }
 
-fiber::machine::~machine() {
-  if (known_as != nullptr) __tsan_destroy_fiber(known_as);
-  ::munmap(memory, guard_bytes + stack_bytes);
-}
-
-void fiber::machine::go() noexcept {
-  if (__sanitizer_start_switch_fiber != nullptr) {
-    __sanitizer_start_switch_fiber(&resumer_fake_stack, stack(), stack_bytes);
-  }
-  if (known_as != nullptr) {
-    resumer_known_as = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(known_as, 0);
-  }
-  stopped_place::change(resumer, own);
-  if (__sanitizer_finish_switch_fiber != nullptr) {
-    __sanitizer_finish_switch_fiber(resumer_fake_stack, nullptr, nullptr);
-  }
-}
-
-void fiber::machine::come_back() noexcept {
-  if (__sanitizer_start_switch_fiber != nullptr) {
-    __sanitizer_start_switch_fiber(&fake_stack, resumer_bottom, resumer_bytes);
-  }
-  if (known_as != nullptr) __tsan_switch_to_fiber(resumer_known_as, 0);
-  stopped_place::change(own, resumer);
-  arrive();
-}
-
-void fiber::machine::arrive() noexcept {
-  if (__sanitizer_finish_switch_fiber == nullptr) return;
-  __sanitizer_finish_switch_fiber(fake_stack, &resumer_bottom, &resumer_bytes);
-}
+fiber::machine::~machine() { ::munmap(memory, guard_bytes + stack_bytes); }
 
 fiber::fiber() : machine_(std::make_unique<machine>()) {}
 fiber::~fiber() = default;
@@ -156,7 +95,7 @@ void fiber::resume() noexcept {
   m.resumed_on = std::exchange(current_fiber, this);
   m.state.exchange();
   m.exceptions.exchange();
-  m.go();
+  stopped_place::change(m.resumer, m.own);
   m.exceptions.exchange();
   m.state.exchange();
   current_fiber = m.resumed_on;
@@ -164,15 +103,17 @@ void fiber::resume() noexcept {
 
 fiber* fiber::current() noexcept { return current_fiber; }
 
-void fiber::suspend() noexcept { current_fiber->machine_->come_back(); }
+void fiber::suspend() noexcept {
+  machine& m = *current_fiber->machine_;
+  stopped_place::change(m.own, m.resumer);
+}
 
 void fiber::enter() noexcept {
   fiber& self = *current_fiber;
-  self.machine_->arrive();
   for (;;) {
     self.body_(self.argument_);
     self.body_ = nullptr;
-    self.machine_->come_back();
+    suspend();
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The place where the code of one stack stopped, to which a thread returns later. For the fibers of
-// the simulator, and for those of the checker of interleavings.
+// The place where the code of one stack stopped, to which a thread returns later. The fibers of the
+// simulator and those of the checker of interleavings are made of it.
 #pragma once
 
 #include <csetjmp>
@@ -10,16 +10,19 @@
 
 namespace beck::detail {
 
-/// A stopped place. setjmp(3) saves the registers, because each call of swapcontext(3) is a system
-/// call, too: it exchanges signal masks, where here all stacks have the thread's. Builds with a
-/// sanitizer, which knows swapcontext, call that.
+/// A stopped place, on a stack that begin() was given, or on the one that change() left. setjmp(3)
+/// saves the registers, because each call of swapcontext(3) is a system call, too: it exchanges
+/// signal masks, where here all stacks have the thread's. Builds with a sanitizer, which knows
+/// swapcontext, call that, and tell the sanitizer of every switch.
 class stopped_place {
  public:
   stopped_place() = default;
+  ~stopped_place();
   stopped_place(const stopped_place&) = delete;
   stopped_place& operator=(const stopped_place&) = delete;
 
-  /// Makes this the beginning of `entry`, which never returns, on an unused stack.
+  /// Makes this the beginning of `entry`, which never returns, on a stack. Where the stack stopped
+  /// before is forgotten, without destructors.
   void begin(void* stack, std::size_t bytes, void (*entry)()) noexcept;
 
   /// Goes on at `to`; returns when something goes on at `from`. Thread: the one on which `to`
@@ -27,9 +30,19 @@ class stopped_place {
   static void change(stopped_place& from, stopped_place& to) noexcept;
 
  private:
+  static void enter() noexcept;
+  void arrive() noexcept;
+
   ucontext_t context_{};
   std::jmp_buf registers_;
+  void (*entry_)() = nullptr;
   bool begins_ = false;
+  // For AddressSanitizer: its frames of this stack, and the stack.
+  void* fake_stack_ = nullptr;
+  const void* bottom_ = nullptr;
+  std::size_t bytes_ = 0;
+  // For ThreadSanitizer: what stands for this stack.
+  void* fiber_ = nullptr;
 };
 
 }  // namespace beck::detail

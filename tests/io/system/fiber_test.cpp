@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fibers: what is kept for each of them, in which order they run, and that they may be used again.
+#include "io/system/fiber.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+using beck::detail::fiber;
+
+namespace {
+
+/// A fiber that calls a function once. Ends with it.
+template <class Function>
+class running {
+ public:
+  explicit running(Function& body) : fiber_(fiber::take()) {
+    fiber_->start([](void* function) noexcept { (*static_cast<Function*>(function))(); }, &body);
+  }
+  void resume() { fiber_->resume(); }
+  bool is_over() const { return fiber_->is_over(); }
+
+ private:
+  fiber::handle fiber_;
+};
+
+}  // namespace
+
+TEST_CASE("a fiber goes on where it stopped, with what it had there") {
+  std::string trace;
+  auto count = [&trace] {
+    double half = 0.5;
+    std::array<char, 1000> kept{};
+    for (char i = 'a'; i != 'd'; ++i, half += 1) {
+      kept.fill(i);
+      trace += i;
+      fiber::suspend();
+      for (const char c : kept) CHECK(c == i);
+    }
+    CHECK(half == 3.5);
+  };
+  running first(count);
+  running second(count);
+  for (int i = 0; i < 3; ++i) {
+    first.resume();
+    trace += '-';
+    second.resume();
+    trace += ' ';
+    CHECK(fiber::current() == nullptr);
+  }
+  CHECK(trace == "a-a b-b c-c ");
+  CHECK(!first.is_over());
+  first.resume();
+  CHECK(first.is_over());
+  CHECK(!second.is_over());
+  second.resume();
+  CHECK(second.is_over());
+}
+
+TEST_CASE("a fiber that is over runs another body, from its beginning") {
+  int runs = 0;
+  auto once = [&runs] { ++runs; };
+  for (int i = 1; i <= 3; ++i) {
+    running again(once);
+    again.resume();
+    CHECK(runs == i);
+    CHECK(again.is_over());
+  }
+}
+
+TEST_CASE("a fiber resumes others, and they return to it") {
+  std::string trace;
+  auto inner = [&trace] {
+    trace += 'b';
+    fiber::suspend();
+    trace += 'd';
+  };
+  auto outer = [&] {
+    running nested(inner);
+    trace += 'a';
+    nested.resume();
+    trace += 'c';
+    fiber::suspend();  // the inner one is resumed from another place of the thread's stack
+    nested.resume();
+    CHECK(nested.is_over());
+    trace += 'e';
+  };
+  running both(outer);
+  both.resume();
+  CHECK(trace == "abc");
+  both.resume();
+  CHECK(both.is_over());
+  CHECK(trace == "abcde");
+}
+
+TEST_CASE("each fiber has the exceptions that it handles") {
+  std::string caught;
+  auto handle = [&caught] {
+    try {
+      try {
+        throw std::runtime_error("the first");
+      } catch (const std::runtime_error&) {
+        fiber::suspend();
+        throw;
+      }
+    } catch (const std::runtime_error& e) {
+      caught += e.what();
+    }
+  };
+  running first(handle);
+  first.resume();
+  try {
+    throw std::logic_error("mine");
+  } catch (const std::logic_error&) {
+    first.resume();
+    CHECK(caught == "the first");
+    CHECK(first.is_over());
+    CHECK_THROWS_AS(std::rethrow_exception(std::current_exception()), std::logic_error);
+  }
+}
