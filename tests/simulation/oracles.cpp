@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 
+#include "support/small_random.hpp"
+
 namespace beck::test {
 
 std::string_view judged_stream::text_at(std::uint64_t position) const noexcept {
   static const auto text = [] {
     std::array<char, 65'536> all{};
-    for (unsigned i = 0; i < all.size(); ++i) all[i] = static_cast<char>(i * 131 + (i >> 8) * 7);
+    testing::small_random random(1);
+    for (char& c : all) c = static_cast<char>(random.below(256));
     return all;
   }();
   const std::size_t at = (position + salt_ * 7919) % text.size();

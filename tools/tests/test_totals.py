@@ -58,6 +58,13 @@ class Line(unittest.TestCase):
         self.steps()
         self.assertEqual(self.run_totals()[0], 1)
 
+    def test_a_run_of_tests_that_is_cut_short_is_told_beside_its_failures(self):
+        self.report("release", "a", "failed|case|1|bad|", "end|1")
+        self.steps("release|tests|8")
+        self.assertEqual(self.run_totals("release")[2], ["failed: release: bad"])
+        self.steps("release|tests|124")
+        self.assertIn("failed: release: step tests ended with status 124", self.run_totals("release")[2])
+
     def test_figures_are_summed_and_further_ones_follow(self):
         self.report("release", "a", "value|schedules|100", "value|fuzzed|7", "passed|case|1|ok|", "end|0")
         self.report("release", "b", "value|schedules|20", "end|0")

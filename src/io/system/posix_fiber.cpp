@@ -135,6 +135,7 @@ fiber::handle fiber::take() {
 }
 
 void fiber::put_back::operator()(fiber* used) const noexcept {
+  BECK_ASSERT(used->is_over(), "a fiber was put back in the middle of its body");
   constexpr std::size_t kept_max = 64;
   std::unique_ptr<fiber> owned(used);
   auto& unused = unused_fibers();

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "base/floating_point_control.hpp"
+
 extern "C" {
 // Weak: each exists in a build with its sanitizer.
 [[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
@@ -25,6 +27,12 @@ namespace {
 // The two places of this thread's last switch.
 thread_local constinit stopped_place* left = nullptr;
 thread_local constinit stopped_place* reached = nullptr;
+// Where begin() waits for enter().
+thread_local constinit ucontext_t* came_from = nullptr;
+
+bool is_sanitized() noexcept {
+  return __sanitizer_start_switch_fiber != nullptr || __tsan_switch_to_fiber != nullptr;
+}
 }  // namespace
 
 stopped_place::~stopped_place() {
@@ -34,7 +42,6 @@ stopped_place::~stopped_place() {
 void stopped_place::begin(void* stack, std::size_t bytes, void (*entry)()) noexcept {
   if (__tsan_create_fiber != nullptr && entry_ == nullptr) fiber_ = __tsan_create_fiber(0);
   entry_ = entry;
-  fake_stack_ = nullptr;
   bottom_ = stack;
   bytes_ = bytes;
   ::getcontext(&context_);
@@ -42,19 +49,22 @@ void stopped_place::begin(void* stack, std::size_t bytes, void (*entry)()) noexc
   context_.uc_stack.ss_size = bytes;
   context_.uc_link = nullptr;
   ::makecontext(&context_, &stopped_place::enter, 0);
-  begins_ = true;
+  if (is_sanitized()) return;
+  // Goes to enter() and back at once. Later, the signal mask of now would be an old one.
+  ucontext_t here;
+  reached = this;
+  came_from = &here;
+  ::swapcontext(&here, &context_);
 }
 
 [[gnu::noinline]] void stopped_place::change(stopped_place& from, stopped_place& to) noexcept {
   left = &from;
   reached = &to;
-  const bool is_sanitized =
-      __sanitizer_start_switch_fiber != nullptr || __tsan_switch_to_fiber != nullptr;
-  if (!is_sanitized) {
-    if (_setjmp(from.registers_) != 0) return;
-    if (!to.begins_) beck_longjmp(to.registers_, 1);
-    to.begins_ = false;
-    ::setcontext(&to.context_);  // does not return either
+  if (!is_sanitized()) {
+    const floating_point_control kept;
+    if (_setjmp(from.registers_) == 0) beck_longjmp(to.registers_, 1);
+    kept.restore();
+    return;
   }
   if (__sanitizer_start_switch_fiber != nullptr) {
     __sanitizer_start_switch_fiber(&from.fake_stack_, to.bottom_, to.bytes_);
@@ -68,9 +78,9 @@ void stopped_place::begin(void* stack, std::size_t bytes, void (*entry)()) noexc
 }
 
 void stopped_place::enter() noexcept {
-  stopped_place& here = *reached;
-  here.arrive();
-  here.entry_();
+  if (!is_sanitized() && _setjmp(reached->registers_) == 0) ::setcontext(came_from);
+  reached->arrive();
+  reached->entry_();
   std::abort();
 }
 

@@ -12,8 +12,9 @@ namespace beck::detail {
 
 /// A stopped place, on a stack that begin() was given, or on the one that change() left. setjmp(3)
 /// saves the registers, because each call of swapcontext(3) is a system call, too: it exchanges
-/// signal masks, where here all stacks have the thread's. Builds with a sanitizer, which knows
-/// swapcontext, call that, and tell the sanitizer of every switch.
+/// signal masks, where here all stacks have the thread's. Each stack has a rounding mode of its
+/// own. Builds with a sanitizer, which knows swapcontext, call that, and tell the sanitizer of
+/// every switch; there each stack has a signal mask, too.
 class stopped_place {
  public:
   stopped_place() = default;
@@ -36,7 +37,6 @@ class stopped_place {
   ucontext_t context_{};
   std::jmp_buf registers_;
   void (*entry_)() = nullptr;
-  bool begins_ = false;
   // For AddressSanitizer: its frames of this stack, and the stack.
   void* fake_stack_ = nullptr;
   const void* bottom_ = nullptr;

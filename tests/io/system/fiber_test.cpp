@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
+
 #include <array>
+#include <cfenv>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -120,4 +123,46 @@ TEST_CASE("each fiber has the exceptions that it handles") {
     CHECK(first.is_over());
     CHECK_THROWS_AS(std::rethrow_exception(std::current_exception()), std::logic_error);
   }
+}
+
+TEST_CASE("an exception on its way through a fiber is no one's elsewhere") {
+  struct leaves_late {
+    ~leaves_late() { fiber::suspend(); }
+  };
+  int in_flight = -1;
+  auto unwind = [&in_flight] {
+    try {
+      const leaves_late here;
+      throw std::runtime_error("on its way");
+    } catch (const std::runtime_error&) {
+      in_flight = std::uncaught_exceptions();
+    }
+  };
+  running thrower(unwind);
+  thrower.resume();
+  CHECK(std::uncaught_exceptions() == 0);
+  thrower.resume();
+  CHECK(in_flight == 0);
+}
+
+TEST_CASE(
+    "each fiber has a rounding mode; the first switch to it leaves the signal mask as it is") {
+  auto round_down = [] {
+    std::fesetround(FE_DOWNWARD);
+    fiber::suspend();
+    CHECK(std::fegetround() == FE_DOWNWARD);
+  };
+  running down(round_down);
+  sigset_t one, before, after;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &one, &before);
+  std::fesetround(FE_UPWARD);
+  down.resume();
+  CHECK(std::fegetround() == FE_UPWARD);
+  std::fesetround(FE_TONEAREST);
+  down.resume();
+  CHECK(std::fegetround() == FE_TONEAREST);
+  ::pthread_sigmask(SIG_SETMASK, &before, &after);
+  CHECK(::sigismember(&after, SIGUSR1) == 1);
 }
