@@ -12,6 +12,7 @@
 #include <string>
 
 #include "io/op/transitions.hpp"
+#include "simulation/oracles.hpp"
 #include "simulation/planted.hpp"
 #include "simulation/walk.hpp"
 #include "simulation/walk_program.hpp"
@@ -164,6 +165,21 @@ TEST_CASE("the walks take every transition of an operation's table") {
   CHECK(coverage::missing() == "");
   beck::test::report_value("edges.covered", coverage::covered());
   beck::test::report_value("edges.all", coverage::all());
+}
+
+TEST_CASE("a byte of a stream that is not what was sent is told, wherever it stands") {
+  std::string sent(200'000, '\0');
+  for (const std::size_t wrong : {std::size_t{0}, std::size_t{70'000}, sent.size() - 1}) {
+    beck::test::oracles rules;
+    beck::test::judged_stream stream(rules, 7);
+    stream.fill(sent.data(), sent.size());
+    stream.got(sent.data(), wrong);
+    CHECK(rules.report() == "");
+    sent[wrong] = static_cast<char>(sent[wrong] + 1);
+    stream.got(sent.data() + wrong, sent.size() - wrong);
+    CHECK(rules.report() ==
+          "byte " + std::to_string(wrong) + " of a stream is not what was sent there");
+  }
 }
 
 TEST_CASE("each planted bug is found by the ordinary seeds, and its seed replays it") {

@@ -2,6 +2,10 @@
 // Fibers: what is kept for each of them, in which order they run, and that they may be used again.
 #include "io/system/fiber.hpp"
 
+#include <beck/detail/frame_end.hpp>
+#include <beck/io/io_context.hpp>
+#include <beck/run/post.hpp>
+
 #include <doctest/doctest.h>
 
 #include <signal.h>
@@ -165,4 +169,25 @@ TEST_CASE(
   CHECK(std::fegetround() == FE_TONEAREST);
   ::pthread_sigmask(SIG_SETMASK, &before, &after);
   CHECK(::sigismember(&after, SIGUSR1) == 1);
+}
+
+TEST_CASE("what a fiber runs, and the room on its stack, are its own") {
+  beck::io_context context;
+  const auto runs_here = [&context] { return context.get_executor().running_in_this_thread(); };
+  bool runs_there = false, has_room = false;
+  auto poll = [&] {
+    beck::post(context, [&] {
+      fiber::suspend();
+      runs_there = runs_here();
+      has_room = beck::detail::stack_room::is_left();
+    });
+    context.poll();
+  };
+  running loop(poll);
+  loop.resume();
+  CHECK(!runs_here());
+  loop.resume();
+  CHECK(loop.is_over());
+  CHECK(runs_there);
+  CHECK(has_room);
 }
