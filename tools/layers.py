@@ -32,9 +32,9 @@ DETAIL = {
         opaque_value
     """,
     "run": """
-        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
-        launch loop_command queue_entry reports_error result_slot runner scope timer_entry
-        token_adapter token_scope
+        awaited_result block deadline_scope error_is_value frame_end schedule_operation
+        initiating_call inner_scope launch loop_command queue_entry reports_error result_slot runner scope
+        timer_entry token_adapter token_scope
     """,
     "coro": """
         channel_buffer join waiter

@@ -14,6 +14,7 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ std::string message_of(const std::exception_ptr& error) {
 
 template <class... Tasks>
 auto list(Tasks... tasks) {
-  std::vector<beck::detail::first_of_t<Tasks...>> all;
+  std::vector<std::common_type_t<Tasks...>> all;
   (all.push_back(std::move(tasks)), ...);
   return all;
 }

@@ -3,6 +3,9 @@
 // the library without a handler and without memory.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/within.hpp>
+#include <beck/io/cancel_after.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/as_tuple.hpp>
@@ -12,12 +15,14 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "support/allocations.hpp"
 #include "support/handlers.hpp"
 #include "support/manual_executor.hpp"
 #include "support/stream_pair.hpp"
 
+using namespace std::chrono_literals;
 using beck::as_tuple;
 using beck::deferred;
 using beck::redirect_error;
@@ -236,6 +241,69 @@ TEST_CASE("redirect_error leaves values alone that have an error of their own") 
     const finding found = co_await search()(redirect_error(ec));
     CHECK(found.error() == beck::error::not_found);
     CHECK_FALSE(ec);
+  });
+}
+
+namespace {
+
+// As a call of redis::client: the result has the error of the completion inside.
+struct finding {
+  beck::error_code error() const { return beck::error::not_found; }
+  int value() const { throw beck::system_error(error()); }
+};
+struct search : beck::op<search, void(beck::error_code, int)> {
+  bool ready() { return finish(beck::error::not_found, 1); }
+  void initiate(handler done) { std::move(done)(beck::error::not_found, 1); }
+  finding await_resume() { return {}; }
+};
+
+beck::task<beck::io_result<int>> failed_search() {
+  co_return beck::io_result<int>(beck::error::not_found, 1);
+}
+
+}  // namespace
+
+TEST_CASE("an awaitable throws no error that redirect_error has written") {
+  beck::io_context context;
+  const auto where = context.get_executor();
+  run_task(context, [&]() -> beck::awaitable<> {
+    beck::error_code ec;
+    finding found = co_await search()(redirect_error(ec));
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    found = co_await search()(redirect_error(use_awaitable, ec));
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    auto kept = search()(redirect_error(ec));
+    found = co_await kept;
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+
+    found = co_await beck::timeout(search()(redirect_error(ec)), 1h);
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    found = co_await beck::shield(beck::shield(search()(redirect_error(ec))));
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    found = co_await search()(redirect_error(beck::cancel_after(1h), ec));
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    CHECK(co_await search()(redirect_error(bind_executor(where, deferred), ec)) == 1);
+    CHECK(std::exchange(ec, {}) == beck::error::not_found);
+    CHECK(found.error() == beck::error::not_found);
+  });
+}
+
+TEST_CASE("an awaitable throws the error of a result that nothing has redirected") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::awaitable<> {
+    CHECK_THROWS_AS(co_await search(), beck::system_error);
+    CHECK_THROWS_AS(co_await search()(use_awaitable), beck::system_error);
+    CHECK_THROWS_AS(co_await beck::timeout(search(), 1h), beck::system_error);
+    CHECK_THROWS_AS(co_await beck::shield(search()), beck::system_error);
+    CHECK_THROWS_AS(co_await failed_search(), beck::system_error);
+  });
+}
+
+TEST_CASE("an awaitable leaves a value alone whose signature has no error") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::awaitable<> {
+    const finding found = co_await async_give<void(finding)>(context, deferred, finding());
+    CHECK(found.error() == beck::error::not_found);
   });
 }
 

@@ -16,6 +16,7 @@
 
 #include <beck/detail/block.hpp>
 #include <beck/detail/checked_result.hpp>
+#include <beck/detail/error_is_value.hpp>
 #include <beck/detail/frame_end.hpp>
 #include <beck/detail/scope.hpp>
 
@@ -190,7 +191,14 @@ class task_value<T&> {
   T* value_ = nullptr;
 };
 
-/// Awaits an operation for its value: the meaning of co_await inside an awaitable<T>.
+/// Whether an awaitable throws the error of A's result: one with error() and a value() that throws.
+template <class A>
+concept throws_error = requires(A& a) {
+  a.await_resume().error();
+  a.await_resume().value();
+} && !detail::error_is_value<A>();
+
+/// Awaits an operation that is elsewhere: the meaning of co_await inside an awaitable<T>.
 template <class Op>
 class throwing_awaiter {
  public:
@@ -205,17 +213,15 @@ class throwing_awaiter {
       return op_.await_suspend(coroutine);
     }
   }
-  auto await_resume() { return op_.await_resume().value(); }
+  auto await_resume()
+    requires throws_error<Op>
+  {
+    return op_.await_resume().value();
+  }
+  decltype(auto) await_resume() { return op_.await_resume(); }
 
  private:
   Op& op_;
-};
-
-/// Whether awaiting A directly returns an object with error() and a value() that throws.
-template <class A>
-concept gives_io_result = requires(A& a) {
-  a.await_resume().error();
-  a.await_resume().value();
 };
 
 /// By value or throwing is a property of the coroutine.
@@ -225,10 +231,11 @@ template <>
 struct result_policy<true> {
   template <class A>
   decltype(auto) await_transform(A&& a) {
-    if constexpr (gives_io_result<A>) {
-      return throwing_awaiter<std::remove_reference_t<A>>(a);
-    } else if constexpr (requires { typename std::decay_t<A>::throwing_form; }) {
-      return typename std::decay_t<A>::throwing_form(static_cast<A&&>(a));
+    using awaited = std::remove_reference_t<A>;
+    if constexpr (throws_error<awaited>) {
+      return throwing_awaiter<awaited>(a);
+    } else if constexpr (std::is_lvalue_reference_v<A> && requires { a.await_resume(); }) {
+      return throwing_awaiter<awaited>(a);  // g++ 12 would copy what a reference names
     } else {
       return static_cast<A&&>(a);
     }

@@ -47,6 +47,8 @@ using namespace functions;
 template <class Op, class Limit>
 class [[nodiscard]] scoped_operation {
  public:
+  using scoped_type = Op;  ///< for error_is_value()
+
   scoped_operation(Op&& inert, Limit limit)
       : limit_(static_cast<Limit&&>(limit)), op_(static_cast<Op&&>(inert)) {}
   /// Moves an inert one.

@@ -46,14 +46,6 @@ struct exception_result {
   [[no_unique_address]] bare_result<T...> values_;
 };
 
-/// The first of several types.
-template <class T, class...>
-struct first_of {
-  using type = T;
-};
-template <class... T>
-using first_of_t = typename first_of<T...>::type;
-
 /// Maps a signature's arguments to the result. Signatures with more than two values besides the
 /// error are awaited through as_tuple.
 template <class... A>

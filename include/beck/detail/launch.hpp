@@ -5,6 +5,7 @@
 // through async_initiate.
 #pragma once
 
+#include <beck/detail/error_is_value.hpp>
 #include <beck/run/async_result.hpp>
 
 namespace beck::detail {
@@ -15,7 +16,7 @@ class [[nodiscard]] throwing_operation : public Op {
  public:
   explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
-    if constexpr (requires { Op::await_resume().error(); }) {
+    if constexpr (requires { Op::await_resume().error(); } && !detail::error_is_value<Op>()) {
       return Op::await_resume().value();
     } else {
       return Op::await_resume();

@@ -120,9 +120,8 @@ class result_slot : public completion_slot {
   }
 
   /// Returns the value of the co_await expression for this slot.
-  template <bool Throwing>
-  auto resume_with() {
-    if constexpr (!Throwing && is_io_result<result_type>) {
+  auto take() {
+    if constexpr (is_io_result<result_type>) {
       return get();
     } else {
       return get().value();
@@ -245,11 +244,7 @@ class awaiting_slot : public result_slot<A...> {
     scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
   }
-  /// Returns the value of the co_await expression.
-  template <bool Throwing>
-  auto take() {
-    return this->template resume_with<Throwing>();
-  }
+  using result_slot<A...>::take;
 
  private:
   static void resume_entry(queue_entry* entry, runner* where) {

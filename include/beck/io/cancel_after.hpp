@@ -179,7 +179,7 @@ class limited_initiation {
       using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
       return limited_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_);
     } else {
-      using op = deferred_operation<Signature, false, Launch>;
+      using op = deferred_operation<Signature, Launch>;
       return limited_operation<op>(op(static_cast<Launch&&>(launch_)), limit_);
     }
   }

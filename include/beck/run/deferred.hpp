@@ -12,23 +12,17 @@ namespace beck {
 
 namespace detail {
 
-/// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited
-/// or called with a token. Move-only in effect; awaited or called once.
-template <class Signature, bool Throwing, class Launch>
+/// The result of the deferred token for a generic operation: inert until awaited or called with a
+/// token. Move-only in effect; awaited or called once.
+template <class Signature, class Launch>
 class deferred_operation;
 
-template <class... A, bool Throwing, class Launch>
-class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
+template <class... A, class Launch>
+class [[nodiscard]] deferred_operation<void(A...), Launch> {
  public:
   using signature = void(A...);
-  /// The form that an awaitable<T> awaits.
-  using throwing_form = deferred_operation<void(A...), true, Launch>;
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}
-  template <bool OtherThrows>
-    requires(Throwing && !OtherThrows)
-  explicit deferred_operation(deferred_operation<void(A...), OtherThrows, Launch>&& other)
-      : launch_(static_cast<Launch&&>(other.launch_)) {}
 
   /// Starts it with another token.
   template <class Token>
@@ -45,27 +39,23 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));
   }
-  auto await_resume() { return slot_->template take<Throwing>(); }
+  auto await_resume() { return slot_->take(); }
 
  private:
-  template <class, bool, class>
-  friend class deferred_operation;
-
   Launch launch_;
   deferred_init<awaiting_slot<A...>> slot_;
 };
 
 namespace functions {
 
-template <class Signature, bool Throwing, class Initiation, class... Args>
+template <class Signature, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
   auto launch = [start = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
                  ... kept = std::decay_t<Args>(static_cast<Args&&>(args))](auto&& handler) mutable {
     return static_cast<std::decay_t<Initiation>&&>(start)(
         static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
   };
-  return deferred_operation<Signature, Throwing, decltype(launch)>(
-      static_cast<decltype(launch)&&>(launch));
+  return deferred_operation<Signature, decltype(launch)>(static_cast<decltype(launch)&&>(launch));
 }
 
 }  // namespace functions
@@ -88,8 +78,8 @@ class async_result<deferred_t, Signature> {
           decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
-      return detail::make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
-                                                     static_cast<Args&&>(args)...);
+      return detail::make_deferred<Signature>(static_cast<Initiation&&>(initiation),
+                                              static_cast<Args&&>(args)...);
     }
   }
 };
@@ -99,15 +89,8 @@ class async_result<use_awaitable_t<Executor>, Signature> {
   /// Returns the operation, whose awaited result is the value or an exception.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {
-      using op =
-          std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
-      return detail::throwing_operation<op>(
-          static_cast<std::decay_t<Initiation>&&>(initiation).operation());
-    } else {
-      return detail::make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
-                                                    static_cast<Args&&>(args)...);
-    }
+    return detail::throwing_operation(async_result<deferred_t, Signature>::initiate(
+        static_cast<Initiation&&>(initiation), deferred, static_cast<Args&&>(args)...));
   }
 };
 

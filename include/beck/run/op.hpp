@@ -99,12 +99,12 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   }
   auto await_resume() {
     if constexpr (carries_error && requires { Derived::waits_for; }) {
-      auto result = this->template resume_with<false>();
+      auto result = this->take();
       if (result.error_) [[unlikely]]
         result.error_ = result_error(result.error_, Derived::waits_for);
       return result;
     } else {
-      return this->template resume_with<false>();
+      return this->take();
     }
   }
 
@@ -138,8 +138,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   }
 
   // --- cancellation
-  static constexpr bool carries_error =
-      sizeof...(A) != 0 && std::is_same_v<detail::first_of_t<A..., void>, error_code>;
+  static constexpr bool carries_error = detail::is_io_result<detail::awaited_result_t<A...>>;
   static constexpr bool has_cancel() noexcept {
     constexpr bool declared = requires(Derived& d) { d.cancel(); };
     static_assert(!declared || carries_error,

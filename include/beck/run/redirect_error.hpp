@@ -59,9 +59,9 @@ class redirecting_adapter {
   }
 
   void map() const noexcept {}
-  template <class R>
+  template <reports_error R>
   R map(R&& result) const {
-    if constexpr (reports_error<R>) *target_ = result.error();
+    *target_ = result.error();
     return static_cast<R&&>(result);
   }
   void map(io_result<>&& r) const noexcept { *target_ = r.error_; }
