@@ -32,11 +32,9 @@ class route_match {
   /// Decodes the path of a request, in place of what was there. Throws std::bad_alloc.
   path_error decode(std::string_view raw) {
     clear();
-    if (raw.size() > sizeof room_) {
-      more_ = static_cast<char*>(beck::detail::allocate_block(raw.size()));
-    }
-    const decoded_path decoded =
-        decode_path(raw, {more_ != nullptr ? more_ : room_, std::max(raw.size(), sizeof room_)});
+    const std::size_t bytes = std::max(raw.size() + path_room, sizeof room_);
+    if (bytes > sizeof room_) more_ = static_cast<char*>(beck::detail::allocate_block(bytes));
+    const decoded_path decoded = decode_path(raw, {more_ != nullptr ? more_ : room_, bytes});
     has_path_ = decoded.error == path_error::none;
     path_ = decoded.path;
     return decoded.error;
@@ -78,7 +76,7 @@ class route_match {
   unsigned depth_ = 0;
   bool has_path_ = false;
   std::array<capture, captures_max> captures_;
-  char room_[128];
+  char room_[128 + path_room];
 };
 
 }  // namespace beck::http::detail

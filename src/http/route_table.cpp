@@ -229,9 +229,9 @@ void route_table::find(std::string_view path, route_search& to) const noexcept {
       to.count = captures;
       if (to.found != nullptr) return;
     } else if (const std::uint32_t next = at->child_of(path[consumed]); next != 0) {
-      const std::string_view text = nodes_[next].text;
-      if (path.substr(consumed, text.size()) == text) {
-        consumed += text.size();
+      const std::string_view more = std::string_view(nodes_[next].text).substr(1);
+      if (more.empty() || path.substr(consumed + 1, more.size()) == more) {
+        consumed += 1 + more.size();
         at = &nodes_[next];
         continue;
       }

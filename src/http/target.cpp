@@ -2,9 +2,11 @@
 // Paths and queries are decoded once, byte by byte, into memory of the caller's.
 #include <beck/http/target.hpp>
 
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 
+#include "base/byte_block.hpp"
 #include "http/characters.hpp"
 
 namespace beck::http {
@@ -31,12 +33,17 @@ path_error check_byte(char c, bool was_escaped) noexcept {
   return was_escaped && c == '/' ? path_error::escaped_slash : path_error::none;
 }
 
-/// Returns whether a path is decoded already, and has nothing that could be refused.
+/// Returns whether a path is decoded already, and has nothing that could be refused. Requires that
+/// a block behind `path` is readable; it ends the path.
 bool is_plain(std::string_view path) noexcept {
-  for (std::size_t i = 1; i < path.size(); ++i) {
-    const char c = path[i];
-    if (detail::is_control(c) || c == '%' || c == '\\') return false;
-    if (path[i - 1] == '/' && (c == '/' || c == '.')) return false;
+  std::uint32_t begins = 0;  // the bytes of a block behind a slash
+  for (std::size_t i = 0; i < path.size(); i += beck::detail::byte_block::bytes) {
+    const beck::detail::byte_block block(path.data() + i);
+    const std::uint32_t slashes = block.equal('/');
+    begins |= slashes << 1;
+    const std::uint32_t refused = begins & (slashes | block.equal('.'));
+    if ((refused | block.equal('%') | block.equal('\\') | block.controls()) != 0) return false;
+    begins = slashes >> (beck::detail::byte_block::bytes - 1);
   }
   return true;
 }
@@ -86,9 +93,11 @@ target_parts split_target(std::string_view target) noexcept {
 decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept {
   if (raw.substr(0, 1) != "/") return {path_error::not_absolute, {}};
   char* const out = static_cast<char*>(room.data());
-  if (raw.size() <= room.size() && is_plain(raw)) {
+  static_assert(path_room == beck::detail::byte_block::bytes);
+  if (raw.size() + path_room <= room.size()) {
     std::memcpy(out, raw.data(), raw.size());
-    return {path_error::none, {out, raw.size()}};
+    std::memset(out + raw.size(), 'a', path_room);
+    if (is_plain({out, raw.size()})) return {path_error::none, {out, raw.size()}};
   }
   std::size_t bytes = 0;
   std::size_t segment = 1;  // where the present one begins in `out`

@@ -22,12 +22,20 @@ std::string split(const char* target) {
   return std::string(parts.path) + (parts.has_query ? " ? " : " - ") + std::string(parts.query);
 }
 
-/// Decodes in memory of exactly the size of the path, which is always enough.
+/// Decodes in memory of exactly the size of the path, which is always enough. Checks that more
+/// memory makes no difference.
 path_error decode(const std::string& raw, std::string& path) {
   const std::vector<char> copy(raw.begin(), raw.end());
   std::vector<char> room(raw.size());
   const decoded_path decoded = decode_path({copy.data(), copy.size()}, {room.data(), room.size()});
   path = decoded.path;
+  for (const std::size_t more : {path_room - 1, path_room}) {
+    std::vector<char> roomy(raw.size() + more);
+    const decoded_path again =
+        decode_path({copy.data(), copy.size()}, {roomy.data(), roomy.size()});
+    CHECK(again.error == decoded.error);
+    CHECK(again.path == path);
+  }
   if (decoded.error != path_error::none) {
     CHECK(path.empty());
     CHECK_FALSE(text_of(decoded.error).empty());
@@ -172,6 +180,15 @@ TEST_CASE("all short paths and many long ones are decoded as a plain decoder doe
     compare(raw);
   }
   CHECK(accepted > 5'000);
+  for (std::size_t length = 1; length < 100; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (const char* piece :
+           {"\x01", "\x1f", "\x7f", "\x80", "%", "%41", "\\", "/", "//", "/./"}) {
+        std::string raw = '/' + std::string(length, 'a');
+        compare(raw.replace(1 + at, 1, piece));
+      }
+    }
+  }
 }
 
 TEST_CASE("nothing is written behind the room of a path or a parameter") {
