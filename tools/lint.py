@@ -16,6 +16,7 @@ import comment_names
 import coroutine_rules
 import determinism_rules
 import header_table
+import helper_includes
 import snippets
 import test_index
 from cpp_text import code_only, files, functions, line_of
@@ -232,6 +233,8 @@ def check(root):
         yield from test_index.check(root)
     if (root / header_table.PAGE).exists():
         yield from header_table.check(root)
+    if (root / helper_includes.FOLDER).exists():
+        yield from helper_includes.check(root)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/faulty_system.hpp"
+#include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::buffer;
