@@ -2,6 +2,7 @@
 // as_tuple and redirect_error: over every token, over each other, and over awaited operations of
 // the library without a handler and without memory.
 #include <doctest/doctest.h>
+#include <array>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
@@ -12,6 +13,7 @@
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
+#include <coroutine>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -257,6 +259,23 @@ struct search : beck::op<search, void(beck::error_code, int)> {
   finding await_resume() { return {}; }
 };
 
+// An awaitable of a user whose `signature` is something else.
+struct digest {
+  using signature = std::array<unsigned char, 64>;
+  bool await_ready() { return true; }
+  void await_suspend(std::coroutine_handle<>) {}
+  finding await_resume() { return {}; }
+};
+
+// Awaited by its operator, also where it is named.
+struct two_ways {
+  std::unique_ptr<int> not_copied;
+  digest operator co_await() & { return {}; }
+  bool await_ready() { return true; }
+  void await_suspend(std::coroutine_handle<>) {}
+  void await_resume() {}
+};
+
 beck::task<beck::io_result<int>> failed_search() {
   co_return beck::io_result<int>(beck::error::not_found, 1);
 }
@@ -296,6 +315,15 @@ TEST_CASE("an awaitable throws the error of a result that nothing has redirected
     CHECK_THROWS_AS(co_await beck::timeout(search(), 1h), beck::system_error);
     CHECK_THROWS_AS(co_await beck::shield(search()), beck::system_error);
     CHECK_THROWS_AS(co_await failed_search(), beck::system_error);
+    // An io_result is one, whatever the signature says.
+    CHECK_THROWS_AS(co_await beck::co_spawn(context, failed_search(), use_awaitable),
+                    beck::system_error);
+    CHECK_THROWS_AS(co_await beck::co_spawn(context, failed_search(), deferred),
+                    beck::system_error);
+    const beck::io_result<int> failed(beck::error::not_found, 1);
+    CHECK_THROWS_AS(co_await async_give<void(beck::io_result<int>)>(context, deferred, failed),
+                    beck::system_error);
+    CHECK_THROWS_AS(co_await digest(), beck::system_error);
   });
 }
 
@@ -304,6 +332,9 @@ TEST_CASE("an awaitable leaves a value alone whose signature has no error") {
   run_task(context, [&]() -> beck::awaitable<> {
     const finding found = co_await async_give<void(finding)>(context, deferred, finding());
     CHECK(found.error() == beck::error::not_found);
+    two_ways named;
+    const finding by_operator = co_await named;
+    CHECK(by_operator.error() == beck::error::not_found);
   });
 }
 

@@ -198,20 +198,24 @@ concept throws_error = requires(A& a) {
   a.await_resume().value();
 } && !detail::error_is_value<A>();
 
+template <class A>
+concept is_own_awaiter = requires(A& a) { a.await_resume(); } && !requires(A& a) {
+  a.operator co_await();
+} && !requires(A& a) { operator co_await(a); };
+
 /// Awaits an operation that is elsewhere: the meaning of co_await inside an awaitable<T>.
 template <class Op>
 class throwing_awaiter {
  public:
   explicit throwing_awaiter(Op& op) noexcept : op_(op) {}
-  bool await_ready() { return op_.await_ready(); }
+  bool await_ready() { return static_cast<bool>(op_.await_ready()); }
   template <class Promise>
   auto await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    if constexpr (requires { op_.await_suspend(coroutine, at); }) {
+    if constexpr (requires { op_.await_suspend(coroutine, at); })
       return op_.await_suspend(coroutine, at);
-    } else {
+    else
       return op_.await_suspend(coroutine);
-    }
   }
   auto await_resume()
     requires throws_error<Op>
@@ -234,7 +238,7 @@ struct result_policy<true> {
     using awaited = std::remove_reference_t<A>;
     if constexpr (throws_error<awaited>) {
       return throwing_awaiter<awaited>(a);
-    } else if constexpr (std::is_lvalue_reference_v<A> && requires { a.await_resume(); }) {
+    } else if constexpr (std::is_lvalue_reference_v<A> && is_own_awaiter<awaited>) {
       return throwing_awaiter<awaited>(a);  // g++ 12 would copy what a reference names
     } else {
       return static_cast<A&&>(a);

@@ -16,11 +16,10 @@ class [[nodiscard]] throwing_operation : public Op {
  public:
   explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
-    if constexpr (requires { Op::await_resume().error(); } && !detail::error_is_value<Op>()) {
+    if constexpr (requires { Op::await_resume().error(); } && !detail::error_is_value<Op>())
       return Op::await_resume().value();
-    } else {
+    else
       return Op::await_resume();
-    }
   }
 };
 

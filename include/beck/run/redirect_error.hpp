@@ -58,7 +58,6 @@ class redirecting_adapter {
     return form<Signature>::adapt(static_cast<H&&>(handler), *target_);
   }
 
-  void map() const noexcept {}
   template <reports_error R>
   R map(R&& result) const {
     *target_ = result.error();
