@@ -32,8 +32,8 @@ DETAIL = {
         opaque_value
     """,
     "run": """
-        awaited_result block deadline_scope error_is_value frame_end schedule_operation
-        initiating_call inner_scope launch loop_command queue_entry reports_error result_slot runner scope
+        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
+        launch loop_command queue_entry reports_error result_slot runner scope throws_error
         timer_entry token_adapter token_scope
     """,
     "coro": """

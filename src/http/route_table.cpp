@@ -230,7 +230,7 @@ void route_table::find(std::string_view path, route_search& to) const noexcept {
       if (to.found != nullptr) return;
     } else if (const std::uint32_t next = at->child_of(path[consumed]); next != 0) {
       const std::string_view more = std::string_view(nodes_[next].text).substr(1);
-      if (more.empty() || path.substr(consumed + 1, more.size()) == more) {
+      if (path.substr(consumed + 1, more.size()) == more) {
         consumed += 1 + more.size();
         at = &nodes_[next];
         continue;

@@ -16,9 +16,9 @@
 
 #include <beck/detail/block.hpp>
 #include <beck/detail/checked_result.hpp>
-#include <beck/detail/error_is_value.hpp>
 #include <beck/detail/frame_end.hpp>
 #include <beck/detail/scope.hpp>
+#include <beck/detail/throws_error.hpp>
 
 namespace beck {
 
@@ -191,13 +191,7 @@ class task_value<T&> {
   T* value_ = nullptr;
 };
 
-/// Whether an awaitable throws the error of A's result: one with error() and a value() that throws.
-template <class A>
-concept throws_error = requires(A& a) {
-  a.await_resume().error();
-  a.await_resume().value();
-} && !detail::error_is_value<A>();
-
+/// An awaiter that co_await uses itself: it has no operator co_await.
 template <class A>
 concept is_own_awaiter = requires(A& a) { a.await_resume(); } && !requires(A& a) {
   a.operator co_await();
@@ -212,10 +206,11 @@ class throwing_awaiter {
   template <class Promise>
   auto await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    if constexpr (requires { op_.await_suspend(coroutine, at); })
+    if constexpr (requires { op_.await_suspend(coroutine, at); }) {
       return op_.await_suspend(coroutine, at);
-    else
+    } else {
       return op_.await_suspend(coroutine);
+    }
   }
   auto await_resume()
     requires throws_error<Op>
@@ -236,10 +231,10 @@ struct result_policy<true> {
   template <class A>
   decltype(auto) await_transform(A&& a) {
     using awaited = std::remove_reference_t<A>;
-    if constexpr (throws_error<awaited>) {
+    // Also what is named: g++ 12 would copy it.
+    constexpr bool is_named = std::is_lvalue_reference_v<A> && is_own_awaiter<awaited>;
+    if constexpr (throws_error<awaited> || is_named) {
       return throwing_awaiter<awaited>(a);
-    } else if constexpr (std::is_lvalue_reference_v<A> && is_own_awaiter<awaited>) {
-      return throwing_awaiter<awaited>(a);  // g++ 12 would copy what a reference names
     } else {
       return static_cast<A&&>(a);
     }

@@ -5,7 +5,7 @@
 // through async_initiate.
 #pragma once
 
-#include <beck/detail/error_is_value.hpp>
+#include <beck/detail/throws_error.hpp>
 #include <beck/run/async_result.hpp>
 
 namespace beck::detail {
@@ -16,10 +16,11 @@ class [[nodiscard]] throwing_operation : public Op {
  public:
   explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
-    if constexpr (requires { Op::await_resume().error(); } && !detail::error_is_value<Op>())
+    if constexpr (throws_error<Op>) {
       return Op::await_resume().value();
-    else
+    } else {
       return Op::await_resume();
+    }
   }
 };
 

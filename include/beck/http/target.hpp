@@ -51,9 +51,9 @@ inline constexpr std::size_t path_room = 32;
 /// Decodes the path of a target once into `room`: each "%XX" becomes a byte, which may be any that
 /// is not refused, also "%" and bytes of no valid UTF-8. As many bytes as `raw` has are always
 /// enough; with path_room more a path without "%" is only looked through and copied. Requires that
-/// `raw` is not in `room`, which is overwritten as far as it reaches. The result
-/// begins with "/"; the text behind that never leaves a folder in which it is looked up, unless
-/// through symbolic links there, and ends in "/" if `raw` does.
+/// `raw` is not in `room`, of which all bytes may be overwritten. The result begins with "/"; the
+/// text behind that never leaves a folder in which it is looked up, unless through symbolic links
+/// there, and ends in "/" if `raw` does.
 decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept;
 
 /// A parameter of a query: views of it, not decoded.

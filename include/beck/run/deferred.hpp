@@ -74,9 +74,7 @@ class async_result<deferred_t, Signature> {
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {
-      return std::decay_t<
-          decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
-          static_cast<std::decay_t<Initiation>&&>(initiation).operation());
+      return static_cast<std::decay_t<Initiation>&&>(initiation).operation();
     } else {
       return detail::make_deferred<Signature>(static_cast<Initiation&&>(initiation),
                                               static_cast<Args&&>(args)...);
