@@ -26,11 +26,11 @@ std::string split(const char* target) {
 /// memory makes no difference.
 path_error decode(const std::string& raw, std::string& path) {
   const std::vector<char> copy(raw.begin(), raw.end());
-  std::vector<char> room(raw.size());
+  std::vector<char> room(raw.size(), 'b');
   const decoded_path decoded = decode_path({copy.data(), copy.size()}, {room.data(), room.size()});
   path = decoded.path;
   for (const std::size_t more : {path_room - 1, path_room}) {
-    std::vector<char> roomy(raw.size() + more);
+    std::vector<char> roomy(raw.size() + more, 'b');
     const decoded_path again =
         decode_path({copy.data(), copy.size()}, {roomy.data(), roomy.size()});
     CHECK(again.error == decoded.error);
