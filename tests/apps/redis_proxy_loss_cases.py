@@ -117,6 +117,7 @@ class Ends(ProxyCase):
         sending.join()
         self.assertGreaterEqual(replies, 1000)
         self.assertLess(replies, 100_000)
+        redis.process.wait()  # until then a connect may succeed, and be reset
         text = talk(proxy.port)
         self.assertRegex(text, rf"^-ERR beck-redis-proxy cannot reach unix://{redis.path}: .+\r\n$")
         self.assertEqual(proxy.metrics()["unreachable_total"], 1)
