@@ -14,6 +14,7 @@
 #include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
 #include <coroutine>
+#include <exception>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -324,6 +325,58 @@ TEST_CASE("an awaitable throws the error of a result that nothing has redirected
     CHECK_THROWS_AS(co_await async_give<void(beck::io_result<int>)>(context, deferred, failed),
                     beck::system_error);
     CHECK_THROWS_AS(co_await digest(), beck::system_error);
+  });
+}
+
+TEST_CASE(
+    "use_awaitable throws the error of the completion, not one inside of what was delivered") {
+  beck::io_context context;
+  const beck::io_result<int> failed(beck::error::not_found, 1);
+  const auto nested = []() -> beck::task<beck::io_result<finding>> {
+    co_return beck::io_result<finding>(beck::error_code(), finding());
+  };
+  run_task(context, [&]() -> beck::task<> {
+    beck::io_result<int> result = co_await beck::co_spawn(context, failed_search(), use_awaitable);
+    CHECK(result.error() == beck::error::not_found);
+    result = co_await async_give<void(beck::io_result<int>)>(context, use_awaitable, failed);
+    CHECK(result.error() == beck::error::not_found);
+    const finding found = co_await async_give<void(std::exception_ptr, finding)>(
+        context, use_awaitable, nullptr, finding());
+    CHECK(found.error() == beck::error::not_found);
+    CHECK_THROWS_AS(co_await search()(use_awaitable), beck::system_error);
+  });
+  run_task(context, [&]() -> beck::awaitable<> {
+    finding found = co_await beck::co_spawn(context, nested(), use_awaitable);
+    CHECK(found.error() == beck::error::not_found);
+    found = co_await beck::co_spawn(context, nested(), deferred);
+    CHECK(found.error() == beck::error::not_found);
+    found = co_await async_give<void(beck::error_code, finding)>(context, use_awaitable,
+                                                                 beck::error_code(), finding());
+    CHECK(found.error() == beck::error::not_found);
+  });
+}
+
+TEST_CASE("the error of a result that is returned by reference is thrown, or redirected") {
+  struct opened : beck::op<opened, void(int)> {
+    beck::io_result<int> kept{beck::error::not_found, 1};
+    bool ready() { return finish(-2); }
+    void initiate(handler done) { std::move(done)(-2); }
+    beck::io_result<int>& await_resume() { return kept; }
+  };
+  struct looked_up : beck::op<looked_up, void(beck::error_code, int)> {
+    beck::io_result<int> kept{beck::error::not_found, 1};
+    bool ready() { return finish(beck::error::not_found, 1); }
+    void initiate(handler done) { std::move(done)(beck::error::not_found, 1); }
+    const beck::io_result<int>& await_resume() { return kept; }
+  };
+  beck::io_context context;
+  run_task(context, [&]() -> beck::awaitable<> {
+    CHECK_THROWS_AS(co_await opened(), beck::system_error);
+    CHECK_THROWS_AS(co_await beck::timeout(opened(), 1h), beck::system_error);
+    CHECK_THROWS_AS(co_await opened()(use_awaitable), beck::system_error);
+    beck::error_code ec;
+    CHECK(co_await looked_up()(redirect_error(ec)) == 1);
+    CHECK(ec == beck::error::not_found);
   });
 }
 

@@ -191,18 +191,12 @@ class task_value<T&> {
   T* value_ = nullptr;
 };
 
-/// An awaiter that co_await uses itself: it has no operator co_await.
-template <class A>
-concept is_own_awaiter = requires(A& a) { a.await_resume(); } && !requires(A& a) {
-  a.operator co_await();
-} && !requires(A& a) { operator co_await(a); };
-
 /// Awaits an operation that is elsewhere: the meaning of co_await inside an awaitable<T>.
 template <class Op>
 class throwing_awaiter {
  public:
   explicit throwing_awaiter(Op& op) noexcept : op_(op) {}
-  bool await_ready() { return static_cast<bool>(op_.await_ready()); }
+  bool await_ready() { return op_.await_ready(); }
   template <class Promise>
   auto await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
@@ -231,8 +225,9 @@ struct result_policy<true> {
   template <class A>
   decltype(auto) await_transform(A&& a) {
     using awaited = std::remove_reference_t<A>;
-    // Also what is named: g++ 12 would copy it.
-    constexpr bool is_named = std::is_lvalue_reference_v<A> && is_own_awaiter<awaited>;
+    // Also a named operation of the library: g++ 12 would copy it.
+    constexpr bool is_named =
+        std::is_lvalue_reference_v<A> && requires(scope& s) { a.suspend_in({}, s); };
     if constexpr (throws_error<awaited> || is_named) {
       return throwing_awaiter<awaited>(a);
     } else {

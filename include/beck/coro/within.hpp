@@ -47,7 +47,7 @@ using namespace functions;
 template <class Op, class Limit>
 class [[nodiscard]] scoped_operation {
  public:
-  using scoped_type = Op;  ///< for throws_error
+  using operation_in_scope = Op;  ///< for throws_error
 
   scoped_operation(Op&& inert, Limit limit)
       : limit_(static_cast<Limit&&>(limit)), op_(static_cast<Op&&>(inert)) {}

@@ -14,6 +14,8 @@ namespace beck::detail {
 template <class Op>
 class [[nodiscard]] throwing_operation : public Op {
  public:
+  static constexpr bool has_thrown = true;  ///< for throws_error
+
   explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
     if constexpr (throws_error<Op>) {

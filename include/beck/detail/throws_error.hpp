@@ -13,17 +13,19 @@ template <class... A>
 inline constexpr bool has_error<void(A...)> =
     !std::is_same_v<awaited_result_t<A...>, bare_result<A...>>;
 
-/// Whether an error in the result of an operation is a value like others, because the signature
-/// (for a scoped_operation, that of the operation in it) has none: redirect_error has written it to
-/// a variable, or the operation succeeds with an object that has a function error(). An io_result
-/// is never one.
+/// Whether an error in the result of an operation is a value like others: use_awaitable has thrown
+/// that of the operation, or the signature has none, because redirect_error has written it to a
+/// variable or because the operation succeeds with an object that has a function error(), and is no
+/// io_result. For an operation in a scope, that operation counts.
 template <class Op>
 consteval bool error_is_value() {
-  if constexpr (requires { typename Op::signature; }) {
+  if constexpr (requires { Op::has_thrown; }) {
+    return true;
+  } else if constexpr (requires { typename Op::signature; }) {
     using result = decltype(std::declval<Op&>().await_resume());
-    return !has_error<typename Op::signature> && !is_io_result<result>;
-  } else if constexpr (requires { typename Op::scoped_type; }) {
-    return detail::error_is_value<typename Op::scoped_type>();
+    return !has_error<typename Op::signature> && !is_io_result<std::remove_cvref_t<result>>;
+  } else if constexpr (requires { typename Op::operation_in_scope; }) {
+    return detail::error_is_value<typename Op::operation_in_scope>();
   }
   return false;
 }

@@ -97,7 +97,8 @@ class [[nodiscard]] mapped_operation : public Op {
       Op::await_resume();
       return adapter_.map();
     } else {
-      return adapter_.map(Op::await_resume());
+      auto result = Op::await_resume();  // no reference
+      return adapter_.map(static_cast<decltype(result)&&>(result));
     }
   }
 

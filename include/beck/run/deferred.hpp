@@ -21,6 +21,8 @@ template <class... A, class Launch>
 class [[nodiscard]] deferred_operation<void(A...), Launch> {
  public:
   using signature = void(A...);
+  /// An exception aside, co_await returns what was delivered, also if that has an error inside.
+  static constexpr bool delivers_value = !is_io_result<awaited_result_t<A...>>;
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}
 
@@ -87,8 +89,14 @@ class async_result<use_awaitable_t<Executor>, Signature> {
   /// Returns the operation, whose awaited result is the value or an exception.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    return detail::throwing_operation(async_result<deferred_t, Signature>::initiate(
-        static_cast<Initiation&&>(initiation), deferred, static_cast<Args&&>(args)...));
+    auto operation = async_result<deferred_t, Signature>::initiate(
+        static_cast<Initiation&&>(initiation), deferred, static_cast<Args&&>(args)...);
+    using plain = decltype(operation);
+    if constexpr (requires { requires plain::delivers_value; }) {
+      return operation;
+    } else {
+      return detail::throwing_operation<plain>(static_cast<plain&&>(operation));
+    }
   }
 };
 
