@@ -97,8 +97,8 @@ class [[nodiscard]] mapped_operation : public Op {
       Op::await_resume();
       return adapter_.map();
     } else {
-      auto result = Op::await_resume();  // no reference
-      return adapter_.map(static_cast<decltype(result)&&>(result));
+      auto awaited = Op::await_resume();  // no reference
+      return adapter_.map(static_cast<decltype(awaited)&&>(awaited));
     }
   }
 
