@@ -12,20 +12,25 @@ namespace {
 
 system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
 
-constexpr int tcp_number = 6;  // IPPROTO_TCP
-
-descriptor_nature nature_of(int protocol) noexcept {
-  return protocol == tcp_number ? descriptor_nature::tcp : descriptor_nature::socket;
+descriptor_nature nature_of(const socket_kind& kind) noexcept {
+  constexpr int tcp = 6, unix_family = 1, stream = 1;  // IPPROTO_TCP, AF_UNIX, SOCK_STREAM
+  if (kind.protocol == tcp) return descriptor_nature::tcp;
+  return kind.family == unix_family && kind.type == stream ? descriptor_nature::unix_stream
+                                                           : descriptor_nature::socket;
 }
 
 /// Returns the nature of a socket that was made elsewhere. It asks the kernel, because the protocol
 /// that the program states may be wrong.
 descriptor_nature nature_of(descriptor& d, int fd) noexcept {
-  constexpr int socket_level = 1, number = 38;  // SOL_SOCKET, SO_PROTOCOL
-  int protocol = 0;
-  std::size_t bytes = sizeof protocol;
-  const int r = sys_of(d).get_option(fd, socket_level, number, &protocol, bytes);
-  return nature_of(r < 0 ? 0 : protocol);
+  const auto ask = [&](int name) {
+    constexpr int socket_level = 1;  // SOL_SOCKET
+    int value = 0;
+    std::size_t bytes = sizeof value;
+    return sys_of(d).get_option(fd, socket_level, name, &value, bytes) < 0 ? 0 : value;
+  };
+  constexpr int type = 3, protocol = 38, domain = 39;  // SO_TYPE, SO_PROTOCOL, SO_DOMAIN
+  const int number = ask(protocol);
+  return nature_of({number == 0 ? ask(domain) : 0, ask(type), number});
 }
 
 }  // namespace
@@ -38,7 +43,7 @@ void socket_calls::open(descriptor& d, int family, int type, int protocol, error
   if (ec) return;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   ec = make_error(fd);
-  if (!ec) d.loop->open_descriptor(d, fd, nature_of(protocol));
+  if (!ec) d.loop->open_descriptor(d, fd, nature_of({family, type, protocol}));
 }
 
 int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
@@ -46,7 +51,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
   if (const int refused = openable(d); refused != 0) return refused;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   if (fd < 0) return fd;
-  d.loop->open_descriptor(d, fd, nature_of(protocol));
+  d.loop->open_descriptor(d, fd, nature_of({family, type, protocol}));
   return 0;
 }
 
@@ -110,12 +115,13 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   int pair[2];
   ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));
   if (ec) return;
-  a.loop->open_descriptor(a, pair[0], nature_of(protocol));
-  b.loop->open_descriptor(b, pair[1], nature_of(protocol));
+  const descriptor_nature nature = nature_of({family, type, protocol});
+  a.loop->open_descriptor(a, pair[0], nature);
+  b.loop->open_descriptor(b, pair[1], nature);
 }
 
 error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd,
-                                       int protocol) noexcept {
+                                       const socket_kind& kind) noexcept {
   const bool simulated =
       d.loop->drv().kind() == backend::sim || acceptor.loop->drv().kind() == backend::sim;
   const error_code ec = d.loop != acceptor.loop && simulated
@@ -124,7 +130,7 @@ error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int 
   if (ec) {
     close_number(acceptor, fd);
   } else {
-    d.loop->open_descriptor(d, fd, nature_of(protocol));
+    d.loop->open_descriptor(d, fd, nature_of(kind));
   }
   return ec;
 }

@@ -85,8 +85,8 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
   lease_slot& taken = *static_cast<lease_slot*>(op.address);
   ++counters_.attempts;
   io_vector room{taken.data, leases_->bytes()};
-  const std::ptrdiff_t r =
-      is_socket(d) ? system_->receive(d.fd, room.data, room.bytes) : system_->read(d.fd, &room, 1);
+  const std::ptrdiff_t r = is_socket(d) ? receive_from(*system_, d, room.data, room.bytes)
+                                        : system_->read(d.fd, &room, 1);
   if (r > 0) {
     ++counters_.leases;
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));

@@ -65,15 +65,21 @@ bool epoll_driver::detach(descriptor& d) noexcept {
     ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
     advance(d, watch_event::end);
   }
+  d.watches_room = false;
   return d.in_kernel == 0;
 }
 
+/// Room is watched for once an operation lacks it: a UNIX socket and a pipe report room each time
+/// their peer takes something. Both calls report the readiness that is there already.
 bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
-  if (is_watched(d)) return true;
+  const bool lacks_room = direction_of(op.kind) == direction_out && !d.watches_room;
+  if (is_watched(d) && !lacks_room) return true;
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+  event.events = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+  if (lacks_room) event.events |= EPOLLOUT;
   event.data.u64 = token_of(d);
-  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, d.fd, &event) < 0) {
+  const int change = is_watched(d) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  if (::epoll_ctl(epoll_fd_, change, d.fd, &event) < 0) {
     const int error = errno;
     // EPERM: the descriptor has no readiness (/dev/null), so an operation that the budget has put
     // off is attempted.
@@ -84,7 +90,8 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
     }
     return false;
   }
-  advance(d, watch_event::watch);
+  d.watches_room |= lacks_room;
+  if (!is_watched(d)) advance(d, watch_event::watch);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt
-// finds nothing; there is no MOD and no re-arming.
+// finds nothing, and changed once, when the first attempt to write does; there is no re-arming.
 #pragma once
 
 #include <atomic>

@@ -65,12 +65,16 @@ struct alignas(64) descriptor {
   /// An end, an error or urgent data was reported. From then on a short read does not mean that
   /// there is no more, and a read that has found something is followed by an attempt.
   bool reads_until_empty = false;
+  /// Control data has come with bytes of this UNIX stream, and was dropped: its short reads may end
+  /// at messages. Relaxed: synchronous calls are made concurrently with the loop's.
+  std::atomic<bool> dropped_control{false};
   /// connect(2) was called and its outcome is not known, even if its operation was cancelled.
   /// Relaxed: synchronous calls are made concurrently with the loop's.
   std::atomic<bool> connecting{false};
   slot_state slot = slot_state::closed;
   watch_state watch = watch_state::none;
-  bool expired = false;  ///< its deadline has passed: operations fail until it has a new one
+  bool watches_room = false;  ///< epoll reports room for writes, too
+  bool expired = false;       ///< its deadline has passed: operations fail until it has a new one
   /// async_open was called: only the runner knows whether `fd` is set
   bool may_be_opening = false;
   bool orphaned = false;  ///< its object is gone: the close frees the slot
@@ -99,9 +103,7 @@ inline bool is_closing(const descriptor& d) noexcept { return d.slot >= slot_sta
 /// Returns whether the kernel reports its events.
 inline bool is_watched(const descriptor& d) noexcept { return d.watch >= watch_state::watched; }
 
-inline bool is_socket(const descriptor& d) noexcept {
-  return d.nature == descriptor_nature::socket || d.nature == descriptor_nature::tcp;
-}
+inline bool is_socket(const descriptor& d) noexcept { return d.nature < descriptor_nature::pipe; }
 
 /// Returns the result of an operation that was cancelled.
 inline int cancelled_result_of(const io_op& op) noexcept {

@@ -86,13 +86,13 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
   if (!is_socket(*op.target) && is_transfer(op.kind)) return read_or_write(sys, op);
   switch (op.kind) {
     case op_kind::receive:
-      return sys.receive(fd, static_cast<char*>(op.address) + op.transferred,
-                         op.length - op.transferred);
+      return receive_from(sys, *op.target, static_cast<char*>(op.address) + op.transferred,
+                          op.length - op.transferred);
     case op_kind::send:
       return sys.send(fd, static_cast<char*>(op.address) + op.transferred,
                       op.length - op.transferred);
     case op_kind::receive_vector:
-      return sys.receive_vector(fd, parts_of(op), op.length);
+      return receive_from(sys, *op.target, parts_of(op), op.length);
     case op_kind::send_vector:
       return sys.send_vector(fd, parts_of(op), op.length);
     case op_kind::receive_message:

@@ -19,13 +19,30 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
 /// As perform(), for datagrams (perform_messages.cpp).
 std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept;
 
+/// Receives from the socket of `d`. Notes control data, which only UNIX streams ask for.
+inline std::ptrdiff_t receive_from(system& sys, descriptor& d, io_vector* parts,
+                                   std::size_t count) noexcept {
+  bool dropped_control = false;
+  const std::ptrdiff_t r = sys.receive_vector(d.fd, parts, count, dropped_control);
+  if (dropped_control) [[unlikely]]
+    d.dropped_control.store(true, std::memory_order_relaxed);
+  return r;
+}
+
+inline std::ptrdiff_t receive_from(system& sys, descriptor& d, void* data,
+                                   std::size_t bytes) noexcept {
+  if (d.nature != descriptor_nature::unix_stream) return sys.receive(d.fd, data, bytes);
+  io_vector part{data, bytes};
+  return receive_from(sys, d, &part, 1);
+}
+
 /// As perform(), for transfers. Makes the two most frequent calls of sockets directly.
 inline std::ptrdiff_t perform_transfer(system& sys, io_op& op) noexcept {
   char* const at = static_cast<char*>(op.address) + op.transferred;
   if (is_socket(*op.target)) [[likely]] {
     if (op.kind == op_kind::send) return sys.send(op.target->fd, at, op.length - op.transferred);
     if (op.kind == op_kind::receive) {
-      return sys.receive(op.target->fd, at, op.length - op.transferred);
+      return receive_from(sys, *op.target, at, op.length - op.transferred);
     }
   }
   return perform(sys, op);

@@ -22,6 +22,12 @@ unsigned wake(driver_host& host, direction& q) noexcept {
   return 1;
 }
 
+/// Returns whether urgent data is the only boundary inside the bytes of `d`.
+bool has_no_other_boundary(const descriptor& d) noexcept {
+  return d.nature == descriptor_nature::tcp || (d.nature == descriptor_nature::unix_stream &&
+                                                !d.dropped_control.load(std::memory_order_relaxed));
+}
+
 }  // namespace
 
 unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept {
@@ -46,14 +52,15 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
   }
 }
 
-/// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). The only
-/// boundary of TCP is urgent data, which some drivers report. A socket or a pipe without a watch is
-/// checked when its watch begins; a device can be impossible to watch. Otherwise there is `perhaps`
-/// more, and a late attempt is best.
+/// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). Urgent
+/// data is one, which some drivers report. TCP has no other, and a UNIX stream has none as long as
+/// no control data comes with its bytes. A socket or a pipe without a watch is checked when its
+/// watch begins; a device can be impossible to watch. Otherwise there is `perhaps` more, and a late
+/// attempt is best.
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
   if (!is_watched(d)) {
     q.ready = d.nature == descriptor_nature::other ? readiness::known : readiness::no;
-  } else if (d.nature == descriptor_nature::tcp && reports_urgent_data) {
+  } else if (reports_urgent_data && has_no_other_boundary(d)) {
     q.ready = readiness::no;
   } else {
     q.ready = readiness::perhaps;

@@ -88,7 +88,7 @@ inline void note_not_ready(direction& q) noexcept { q.ready = readiness::no; }
 struct readiness_rules {
   /// Whether predictors learn; off to measure their gain.
   bool learns = true;
-  /// Whether events of a watched TCP socket say exactly when urgent data has arrived.
+  /// Whether events of a watched socket say exactly when urgent data has arrived.
   bool reports_urgent_data = true;
 
   /// Notes that a read has received `moved` of the `asked` bytes.

@@ -200,10 +200,11 @@ int sim_system::pending_error(int fd) noexcept {
 
 std::ptrdiff_t sim_system::receive(int fd, void* data, std::size_t bytes) noexcept {
   io_vector part{data, bytes};
-  return receive_vector(fd, &part, 1);
+  return read(fd, &part, 1);
 }
 
-std::ptrdiff_t sim_system::receive_vector(int fd, io_vector* parts, std::size_t count) noexcept {
+std::ptrdiff_t sim_system::receive_vector(int fd, io_vector* parts, std::size_t count,
+                                          bool& dropped_control) noexcept {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;
   return on(sim_note::receive, fd, [&](sim_socket& s) {
@@ -216,6 +217,8 @@ std::ptrdiff_t sim_system::receive_vector(int fd, io_vector* parts, std::size_t 
       left -= part;
     }
     network().take_done(s, asked, static_cast<std::size_t>(result));
+    // A boundary of a UNIX stream is the end of a message with control data.
+    if (s.family == AF_UNIX && sim_network::stands_at_boundary(s)) dropped_control = true;
     return result;
   });
 }
@@ -248,7 +251,8 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
 }
 
 std::ptrdiff_t sim_system::read(int fd, io_vector* parts, std::size_t count) noexcept {
-  return receive_vector(fd, parts, count);
+  bool unused = false;
+  return receive_vector(fd, parts, count, unused);
 }
 
 std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* parts,
@@ -262,7 +266,7 @@ std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int 
     message.address_bytes = 0;
     message.control_bytes = 0;
     message.flags = 0;
-    return receive_vector(fd, message.parts, message.part_count);
+    return read(fd, message.parts, message.part_count);
   }
   return on(sim_note::receive, fd,
             [&](sim_socket& s) { return network().receive_datagram(s, message, flags); });

@@ -130,11 +130,14 @@ std::ptrdiff_t posix_system::receive(int fd, void* data, std::size_t bytes) noex
   return retried([=] { return ::recv(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT); });
 }
 
-std::ptrdiff_t posix_system::receive_vector(int fd, io_vector* parts, std::size_t count) noexcept {
+std::ptrdiff_t posix_system::receive_vector(int fd, io_vector* parts, std::size_t count,
+                                            bool& dropped_control) noexcept {
   msghdr message{};
   message.msg_iov = reinterpret_cast<iovec*>(parts);
   message.msg_iovlen = count;
-  return retried([&] { return ::recvmsg(fd, &message, MSG_DONTWAIT); });
+  const std::ptrdiff_t r = retried([&] { return ::recvmsg(fd, &message, MSG_DONTWAIT); });
+  if (r >= 0 && (message.msg_flags & MSG_CTRUNC) != 0) dropped_control = true;
+  return r;
 }
 
 std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) noexcept {

@@ -46,8 +46,10 @@ inline constexpr unsigned resolve_cached = 0x20;
 enum class descriptor_nature : std::uint8_t {
   socket,  ///< receive() and send(); a short read may have met the end of a message
   tcp,     ///< as socket, but a short read has emptied it or met an urgent mark
-  pipe,    ///< read() and write(); a short read may have met the end of a packet (O_DIRECT)
-  other,   ///< a terminal, an eventfd, a device: as a pipe, without SIGPIPE
+  /// as tcp, and a short read may also have met the end of a message with control data
+  unix_stream,
+  pipe,   ///< read() and write(); a short read may have met the end of a packet (O_DIRECT)
+  other,  ///< a terminal, an eventfd, a device: as a pipe, without SIGPIPE
 };
 
 /// The properties of a file that a copy needs.
@@ -160,7 +162,10 @@ class system {
                         std::uint64_t& end) noexcept = 0;
 
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
-  virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
+  /// Sets `dropped_control` if control data came with the bytes: descriptors or credentials, which
+  /// are lost.
+  virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count,
+                                        bool& dropped_control) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;

@@ -3,6 +3,7 @@
 // The switches that exist for measuring (docs/mechanisms.md): each turns one mechanism off and
 // changes nothing else, and the counters say which form ran.
 #include <beck/coro/co_spawn.hpp>
+#include <chrono>
 #include <string>
 
 #include "support/connections.hpp"
@@ -12,6 +13,7 @@
 #include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
+using namespace std::chrono_literals;
 using receive_arming = beck::io_context::receive_arming;
 
 namespace {
@@ -76,16 +78,21 @@ std::uint64_t visits_while_busy(beck::io_context& ctx, beck::test::faulty_system
 
 /// Receives `count` messages that are much smaller than the buffer. `soon`: each is sent in the
 /// turn in which its read starts; otherwise it is sent when the loop has nothing left to do.
-void receive(beck::io_context& ctx, beck::test::tcp_connection& c, int count, bool soon) {
+template <class Stream>
+void receive(beck::io_context& ctx, Stream& from, Stream& to, int count, bool soon) {
   std::string room(64 * 1024, '\0');
   for (int i = 0; i < count; ++i) {
     beck::test::outcome received;
-    c.server.async_read_some(beck::buffer(room), beck::test::note(received));
+    from.async_read_some(beck::buffer(room), beck::test::note(received));
     if (!soon) beck::test::let_settle(ctx);
-    beck::post(ctx, [&] { c.client.write_some(beck::buffer("x", 1)); });
+    beck::post(ctx, [&] { to.write_some(beck::buffer("x", 1)); });
     beck::test::let_settle(ctx);
     CHECK(received.bytes == 1);
   }
+}
+
+void receive(beck::io_context& ctx, beck::test::tcp_connection& c, int count, bool soon) {
+  receive(ctx, c.server, c.client, count, soon);
 }
 
 }  // namespace
@@ -150,6 +157,56 @@ CONFORMANCE_ON(beck::test::kernel,
   receive(ctx, c, rounds, false);
   const auto after = ctx.stats();
   CHECK(after.wrong_attempts - before.wrong_attempts <= rounds / 16);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a short read of a UNIX stream is followed by no other one") {
+  beck::io_context ctx(context_options());
+  beck::test::stream_pair pair(ctx);
+  receive(ctx, pair.a, pair.b, 30, false);
+  const auto before = ctx.stats();
+  receive(ctx, pair.a, pair.b, rounds, false);
+  const auto after = ctx.stats();
+  CHECK(after.wrong_attempts - before.wrong_attempts <= rounds / 16);
+  CHECK(after.attempts - before.attempts <= rounds + rounds / 16);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "what a peer takes wakes a loop only if a write lacked room") {
+  beck::io_context ctx(context_options());
+  beck::test::stream_pair pair(ctx);
+  for (int life = 0; life < 2; ++life) {  // the second one has the slots of the first
+    char byte = 0;
+    beck::test::outcome received;
+    pair.a.async_read_some(beck::buffer(&byte, 1), beck::test::note(received));
+    beck::test::let_settle(ctx);
+    const auto before = ctx.stats();
+    const std::string message = beck::test::pattern(message_bytes);
+    std::string room(message_bytes, '\0');
+    for (int i = 0; i < rounds; ++i) {
+      CHECK(pair.a.write_some(beck::buffer(message)) == message_bytes);
+      CHECK(pair.b.read_some(beck::buffer(room)) == message_bytes);
+      beck::test::let_settle(ctx);
+    }
+    CHECK(ctx.stats().completions - before.completions <= 1);
+
+    const std::string much = beck::test::pattern(4'000'000);
+    std::string got(much.size(), '\0');
+    beck::test::outcome sent;
+    beck::test::outcome read;
+    beck::async_write(pair.a, beck::buffer(much), beck::test::note(sent));
+    beck::async_read(pair.b, beck::buffer(got), beck::test::note(read));
+    while (sent.calls == 0 || read.calls == 0) REQUIRE(ctx.run_one_for(2s) != 0);
+    CHECK(sent.ok());
+    CHECK(got == much);
+    CHECK(received.calls == 0);
+
+    pair.b.write_some(beck::buffer("x", 1));
+    ctx.run();
+    ctx.restart();
+    CHECK(byte == 'x');
+    pair.a.close();
+    pair.b.close();
+    connect_pair(pair.a, pair.b);
+  }
 }
 
 CONFORMANCE_ON(beck::test::kernel,
