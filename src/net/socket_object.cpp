@@ -12,16 +12,19 @@ namespace {
 
 system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
 
-descriptor_nature nature_of(const socket_kind& kind) noexcept {
-  constexpr int tcp = 6, unix_family = 1, stream = 1;  // IPPROTO_TCP, AF_UNIX, SOCK_STREAM
-  if (kind.protocol == tcp) return descriptor_nature::tcp;
-  return kind.family == unix_family && kind.type == stream ? descriptor_nature::unix_stream
-                                                           : descriptor_nature::socket;
+constexpr int tcp_number = 6;  // IPPROTO_TCP
+
+/// Returns the nature of a socket of this kind, with the arguments of socket(2).
+descriptor_nature nature_of(int family, int type, int protocol) noexcept {
+  constexpr int unix_family = 1, stream = 1;  // AF_UNIX, SOCK_STREAM
+  if (protocol == tcp_number) return descriptor_nature::tcp;
+  return family == unix_family && type == stream ? descriptor_nature::unix_stream
+                                                 : descriptor_nature::socket;
 }
 
 /// Returns the nature of a socket that was made elsewhere. It asks the kernel, because the protocol
 /// that the program states may be wrong.
-descriptor_nature nature_of(descriptor& d, int fd) noexcept {
+descriptor_nature nature_of(const descriptor& d, int fd) noexcept {
   const auto ask = [&](int name) {
     constexpr int socket_level = 1;  // SOL_SOCKET
     int value = 0;
@@ -30,7 +33,8 @@ descriptor_nature nature_of(descriptor& d, int fd) noexcept {
   };
   constexpr int type = 3, protocol = 38, domain = 39;  // SO_TYPE, SO_PROTOCOL, SO_DOMAIN
   const int number = ask(protocol);
-  return nature_of({number == 0 ? ask(domain) : 0, ask(type), number});
+  if (number == tcp_number) return descriptor_nature::tcp;
+  return nature_of(ask(domain), ask(type), number);
 }
 
 }  // namespace
@@ -43,7 +47,7 @@ void socket_calls::open(descriptor& d, int family, int type, int protocol, error
   if (ec) return;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   ec = make_error(fd);
-  if (!ec) d.loop->open_descriptor(d, fd, nature_of({family, type, protocol}));
+  if (!ec) d.loop->open_descriptor(d, fd, nature_of(family, type, protocol));
 }
 
 int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
@@ -51,7 +55,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
   if (const int refused = openable(d); refused != 0) return refused;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   if (fd < 0) return fd;
-  d.loop->open_descriptor(d, fd, nature_of({family, type, protocol}));
+  d.loop->open_descriptor(d, fd, nature_of(family, type, protocol));
   return 0;
 }
 
@@ -115,13 +119,13 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   int pair[2];
   ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));
   if (ec) return;
-  const descriptor_nature nature = nature_of({family, type, protocol});
+  const descriptor_nature nature = nature_of(family, type, protocol);
   a.loop->open_descriptor(a, pair[0], nature);
   b.loop->open_descriptor(b, pair[1], nature);
 }
 
 error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd,
-                                       const socket_kind& kind) noexcept {
+                                       int protocol) noexcept {
   const bool simulated =
       d.loop->drv().kind() == backend::sim || acceptor.loop->drv().kind() == backend::sim;
   const error_code ec = d.loop != acceptor.loop && simulated
@@ -130,7 +134,9 @@ error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int 
   if (ec) {
     close_number(acceptor, fd);
   } else {
-    d.loop->open_descriptor(d, fd, nature_of(kind));
+    // An acceptor of UNIX streams may have adopted a socket of packets.
+    d.loop->open_descriptor(d, fd,
+                            protocol == tcp_number ? descriptor_nature::tcp : nature_of(d, fd));
   }
   return ec;
 }

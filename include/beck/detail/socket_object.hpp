@@ -10,23 +10,6 @@
 
 namespace beck::detail {
 
-/// The kind of a socket: the arguments of socket(2). 0 stands for one that is not known.
-struct socket_kind {
-  int family = 0;
-  int type = 0;
-  int protocol = 0;
-};
-
-/// Returns the kind of the sockets of `Protocol`, as far as all of them have the same.
-template <class Protocol>
-constexpr socket_kind kind_of_sockets() noexcept {
-  socket_kind kind;
-  if constexpr (requires { Protocol::family(); }) kind.family = Protocol::family();
-  if constexpr (requires { Protocol::type(); }) kind.type = Protocol::type();
-  kind.protocol = Protocol::protocol();
-  return kind;
-}
-
 /// Untyped socket calls on a slot. They set `ec`, and clear it on success; those that need an open
 /// socket set bad_descriptor if it is closed. Source: the manual page of the system call that each
 /// names. Thread: that of the object (see io_object).
@@ -69,9 +52,9 @@ struct socket_calls {
                         error_code& ec);
   /// Opens in `d` the descriptor `fd` that accept4(2) made on `acceptor`, or closes `fd` and
   /// returns the error: already_open; no_memory; operation_not_supported between two contexts of
-  /// which one is a simulation. `kind`: that of the acceptor's sockets.
+  /// which one is a simulation. `protocol`: that of the acceptor.
   static error_code open_accepted(descriptor& d, descriptor& acceptor, int fd,
-                                  const socket_kind& kind) noexcept;
+                                  int protocol) noexcept;
   /// Returns 0 if a descriptor may be opened in `d` (the result of io_object::slot_to_open()), else
   /// a negative result as in io_op: already open, or no memory for a slot.
   static int openable(const descriptor& d) noexcept;

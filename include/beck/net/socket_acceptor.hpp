@@ -39,7 +39,7 @@ class [[nodiscard]] accept_operation : public operation {
     result_error ec = this->error();
     if (!ec) {
       ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1),
-                                       kind_of_sockets<typename Socket::protocol_type>());
+                                       Socket::protocol_type::protocol());
     }
     if (!ec && peer_ != nullptr) peer_->resize(length);
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
@@ -60,13 +60,13 @@ class [[nodiscard]] accept_operation : public operation {
 /// the start.
 class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operation, void_operation> {
  public:
-  accept_into_operation(descriptor* d, stream_object& peer, const socket_kind& sockets,
-                        void* name = nullptr, std::size_t capacity = 0) noexcept
-      : begun_by(op_kind::accept, d, name, capacity), peer_(&peer), sockets_(sockets) {
+  accept_into_operation(descriptor* d, stream_object& peer, int protocol, void* name = nullptr,
+                        std::size_t capacity = 0) noexcept
+      : begun_by(op_kind::accept, d, name, capacity), peer_(&peer), protocol_(protocol) {
     result = -1;
   }
   accept_into_operation(accept_into_operation&& other) noexcept
-      : begun_by(static_cast<begun_by&&>(other)), peer_(other.peer_), sockets_(other.sockets_) {
+      : begun_by(static_cast<begun_by&&>(other)), peer_(other.peer_), protocol_(other.protocol_) {
     result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
@@ -87,7 +87,7 @@ class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operatio
   io_result<> await_resume() noexcept {
     if (result < 0) return io_result<>(error());
     return io_result<>(
-        socket_calls::open_accepted(*peer_->slot(), *target, std::exchange(result, -1), sockets_));
+        socket_calls::open_accepted(*peer_->slot(), *target, std::exchange(result, -1), protocol_));
   }
 
   template <class Token>
@@ -104,7 +104,7 @@ class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operatio
   }
 
   stream_object* peer_;
-  socket_kind sockets_;
+  int protocol_;
 };
 
 /// An accept into a socket of the caller's that also writes the peer's endpoint.
@@ -112,8 +112,8 @@ template <class Endpoint>
 class [[nodiscard]] accept_from_operation : public accept_into_operation {
  public:
   accept_from_operation(descriptor* d, stream_object& peer, Endpoint& endpoint,
-                        const socket_kind& sockets) noexcept
-      : accept_into_operation(d, peer, sockets, endpoint.data(), Endpoint::capacity()),
+                        int protocol) noexcept
+      : accept_into_operation(d, peer, protocol, endpoint.data(), Endpoint::capacity()),
         endpoint_(&endpoint) {}
 
   io_result<> await_resume() noexcept {
@@ -223,7 +223,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
   /// (error_code). Errors: already_open.
   detail::accept_into_operation async_accept(detail::stream_object& peer) {
-    return {this->descriptor_, peer, detail::kind_of_sockets<Protocol>()};
+    return {this->descriptor_, peer, Protocol::protocol()};
   }
   /// Accepts, and writes the peer's endpoint, also that of a peer that has already gone. `endpoint`
   /// must outlive the operation; after an error its value is unspecified.
@@ -239,7 +239,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// As above, into a closed socket of the caller.
   detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
                                                             endpoint_type& endpoint) {
-    return {this->descriptor_, peer, endpoint, detail::kind_of_sockets<Protocol>()};
+    return {this->descriptor_, peer, endpoint, Protocol::protocol()};
   }
   /// Accepts the next connection. `token` takes (error_code, socket_type).
   template <class Token>
@@ -329,8 +329,8 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     const int result = this->perform_now(op);
     ec = detail::make_error(result);
     if (ec) return;
-    ec = detail::socket_calls::open_accepted(slot, *this->descriptor_, result,
-                                             detail::kind_of_sockets<Protocol>());
+    ec =
+        detail::socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
     if (!ec && endpoint != nullptr) endpoint->resize(op.length);
   }
   socket_type accept_as(socket_type socket, error_code& ec, endpoint_type* endpoint = nullptr) {

@@ -72,7 +72,8 @@ bool epoll_driver::detach(descriptor& d) noexcept {
 /// Room is watched for once an operation lacks it: a UNIX socket and a pipe report room each time
 /// their peer takes something. Both calls report the readiness that is there already.
 bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
-  const bool lacks_room = direction_of(op.kind) == direction_out && !d.watches_room;
+  const bool lacks_room = direction_of(op.kind) == direction_out && !d.watches_room &&
+                          d.queue[direction_out].ready == readiness::no;
   if (is_watched(d) && !lacks_room) return true;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLET;

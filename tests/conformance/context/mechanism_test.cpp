@@ -200,8 +200,7 @@ CONFORMANCE_ON(beck::test::kernel, "what a peer takes wakes a loop only if a wri
     CHECK(received.calls == 0);
 
     pair.b.write_some(beck::buffer("x", 1));
-    ctx.run();
-    ctx.restart();
+    while (received.calls == 0) REQUIRE(ctx.run_one_for(2s) != 0);
     CHECK(byte == 'x');
     pair.a.close();
     pair.b.close();

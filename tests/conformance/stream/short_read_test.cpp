@@ -184,6 +184,28 @@ struct packet_ends {
   int to;
 };
 
+struct accepted_packet_ends {
+  explicit accepted_packet_ends(beck::io_context& ctx) : acceptor(ctx), client(ctx), from(ctx) {
+    const int listener = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    const int connecting = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    const local::endpoint at(std::string("\0beck-packets", 13) + std::to_string(::getpid()));
+    const auto* const name = static_cast<const sockaddr*>(at.data());
+    const auto bytes = static_cast<socklen_t>(at.size());
+    REQUIRE(::bind(listener, name, bytes) == 0);
+    REQUIRE(::listen(listener, 1) == 0);
+    REQUIRE(::connect(connecting, name, bytes) == 0);
+    acceptor.assign(local(), listener);
+    client.assign(local(), connecting);
+    from = acceptor.accept();
+    to = connecting;
+  }
+
+  local::acceptor acceptor;
+  local::socket client;
+  local::socket from;
+  int to = -1;
+};
+
 struct client_ends : accepted_ends {
   explicit client_ends(beck::io_context& ctx) : accepted_ends(ctx) {
     std::swap(from, client);
@@ -268,10 +290,12 @@ CONFORMANCE_ON(beck::test::kernel, "what follows a message with descriptors is r
 
 CONFORMANCE_ON(beck::test::kernel, "packets of a socket are read one after the other") {
   check_everywhere([](beck::io_context& ctx) {
-    check<packet_ends>(ctx, [](packet_ends& ends) {
+    const auto put_packets = [](const auto& ends) {
       put(ends.to, "before");
       put(ends.to, "after");
-    });
+    };
+    check<packet_ends>(ctx, put_packets);
+    check<accepted_packet_ends>(ctx, put_packets);
   });
 }
 
