@@ -19,19 +19,20 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
 /// As perform(), for datagrams (perform_messages.cpp).
 std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept;
 
-/// Receives from the socket of `d`. Notes control data, which only UNIX streams ask for.
+/// Receives from the socket of `d`, and notes that control data came with the bytes.
 inline std::ptrdiff_t receive_from(system& sys, descriptor& d, io_vector* parts,
                                    std::size_t count) noexcept {
   bool dropped_control = false;
   const std::ptrdiff_t r = sys.receive_vector(d.fd, parts, count, dropped_control);
   if (dropped_control) [[unlikely]]
-    d.dropped_control.store(true, std::memory_order_relaxed);
+    d.control.store(control_news::dropped, std::memory_order_relaxed);
   return r;
 }
 
 inline std::ptrdiff_t receive_from(system& sys, descriptor& d, void* data,
                                    std::size_t bytes) noexcept {
-  if (d.nature != descriptor_nature::unix_stream) return sys.receive(d.fd, data, bytes);
+  if (d.control.load(std::memory_order_relaxed) != control_news::none)
+    return sys.receive(d.fd, data, bytes);
   io_vector part{data, bytes};
   return receive_from(sys, d, &part, 1);
 }

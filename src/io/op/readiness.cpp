@@ -24,8 +24,25 @@ unsigned wake(driver_host& host, direction& q) noexcept {
 
 /// Returns whether urgent data is the only boundary inside the bytes of `d`.
 bool has_no_other_boundary(const descriptor& d) noexcept {
-  return d.nature == descriptor_nature::tcp || (d.nature == descriptor_nature::unix_stream &&
-                                                !d.dropped_control.load(std::memory_order_relaxed));
+  return d.nature == descriptor_nature::tcp ||
+         d.control.load(std::memory_order_relaxed) == control_news::none;
+}
+
+/// Asks for news of control data after a short read of a UNIX stream, and no more after several
+/// reads that have filled their buffers. Dropped data stays known.
+void ask_for_control(descriptor& d, bool is_short) noexcept {
+  constexpr std::uint8_t full_enough = 4;
+  if (d.nature != descriptor_nature::unix_stream) return;
+  if (is_short) {
+    d.full_reads = 0;
+  } else if (d.full_reads < full_enough) {
+    ++d.full_reads;
+    return;
+  }
+  const control_news wanted = is_short ? control_news::none : control_news::not_asked;
+  control_news known = d.control.load(std::memory_order_relaxed);
+  if (known == wanted || known == control_news::dropped) return;
+  d.control.compare_exchange_strong(known, wanted, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -42,13 +59,14 @@ unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept
   return woken;
 }
 
-void readiness_rules::note_received(const descriptor& d, direction& q, std::size_t asked,
+void readiness_rules::note_received(descriptor& d, direction& q, std::size_t asked,
                                     std::size_t moved) const noexcept {
   if (d.reads_until_empty) {
     q.ready = readiness::known;
   } else {
     q.ready = readiness::perhaps;
     if (moved < asked) note_short_read(d, q);
+    if (reports_urgent_data) ask_for_control(d, moved < asked);
   }
 }
 

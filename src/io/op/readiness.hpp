@@ -92,7 +92,7 @@ struct readiness_rules {
   bool reports_urgent_data = true;
 
   /// Notes that a read has received `moved` of the `asked` bytes.
-  void note_received(const descriptor& d, direction& q, std::size_t asked,
+  void note_received(descriptor& d, direction& q, std::size_t asked,
                      std::size_t moved) const noexcept;
   /// Notes that a read has received fewer bytes than it asked for, and that the kernel has not said
   /// whether there are more.
