@@ -26,7 +26,7 @@ void op_engine::open_locked(descriptor& d, int fd, descriptor_nature nature) noe
   }
   d.nature = nature;
   d.reads_until_empty = false;
-  d.control.store(control_news::not_asked, std::memory_order_relaxed);
+  d.control.store(control_state::not_asked, std::memory_order_relaxed);
   d.connecting.store(false, std::memory_order_relaxed);
   advance(d, slot_event::open);
   advance(d, watch_event::end);

@@ -42,11 +42,11 @@ enum class watch_state : std::uint8_t {
   unwatching,  ///< the driver is about to ask for their end
 };
 
-/// What is known of control data in a UNIX stream, descriptors or credentials, whose messages end a
-/// receive early. Only recvmsg(2) tells, which costs more than recv(2).
-enum class control_news : std::uint8_t {
+/// The state of control data in a UNIX stream: descriptors or credentials, whose messages end a
+/// receive early. Only recvmsg(2) reports them, and it costs more than recv(2).
+enum class control_state : std::uint8_t {
   not_asked,  ///< reads fill their buffers: a short one proves nothing
-  none,       ///< recvmsg is called, and none has come: a short read has emptied the stream
+  none,       ///< reads call recvmsg, and none has come: a short one has emptied the stream
   dropped,    ///< some has come: a short read proves nothing any more
 };
 
@@ -74,7 +74,7 @@ struct alignas(64) descriptor {
   /// there is no more, and a read that has found something is followed by an attempt.
   bool reads_until_empty = false;
   /// Of a UNIX stream. Relaxed: synchronous calls are made concurrently with the loop's.
-  std::atomic<control_news> control{control_news::not_asked};
+  std::atomic<control_state> control{control_state::not_asked};
   std::uint8_t full_reads = 0;  ///< of a UNIX stream: reads that filled their buffers, in a row
   /// connect(2) was called and its outcome is not known, even if its operation was cancelled.
   /// Relaxed: synchronous calls are made concurrently with the loop's.

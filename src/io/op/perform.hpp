@@ -25,13 +25,13 @@ inline std::ptrdiff_t receive_from(system& sys, descriptor& d, io_vector* parts,
   bool dropped_control = false;
   const std::ptrdiff_t r = sys.receive_vector(d.fd, parts, count, dropped_control);
   if (dropped_control) [[unlikely]]
-    d.control.store(control_news::dropped, std::memory_order_relaxed);
+    d.control.store(control_state::dropped, std::memory_order_relaxed);
   return r;
 }
 
 inline std::ptrdiff_t receive_from(system& sys, descriptor& d, void* data,
                                    std::size_t bytes) noexcept {
-  if (d.control.load(std::memory_order_relaxed) != control_news::none)
+  if (d.control.load(std::memory_order_relaxed) != control_state::none)
     return sys.receive(d.fd, data, bytes);
   io_vector part{data, bytes};
   return receive_from(sys, d, &part, 1);

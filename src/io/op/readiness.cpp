@@ -25,11 +25,11 @@ unsigned wake(driver_host& host, direction& q) noexcept {
 /// Returns whether urgent data is the only boundary inside the bytes of `d`.
 bool has_no_other_boundary(const descriptor& d) noexcept {
   return d.nature == descriptor_nature::tcp ||
-         d.control.load(std::memory_order_relaxed) == control_news::none;
+         d.control.load(std::memory_order_relaxed) == control_state::none;
 }
 
-/// Asks for news of control data after a short read of a UNIX stream, and no more after several
-/// reads that have filled their buffers. Dropped data stays known.
+/// Has reads of a UNIX stream ask for control data after a short one, until several in a row have
+/// filled their buffers. Dropped data stays known.
 void ask_for_control(descriptor& d, bool is_short) noexcept {
   constexpr std::uint8_t full_enough = 4;
   if (d.nature != descriptor_nature::unix_stream) return;
@@ -39,9 +39,9 @@ void ask_for_control(descriptor& d, bool is_short) noexcept {
     ++d.full_reads;
     return;
   }
-  const control_news wanted = is_short ? control_news::none : control_news::not_asked;
-  control_news known = d.control.load(std::memory_order_relaxed);
-  if (known == wanted || known == control_news::dropped) return;
+  const control_state wanted = is_short ? control_state::none : control_state::not_asked;
+  control_state known = d.control.load(std::memory_order_relaxed);
+  if (known == wanted || known == control_state::dropped) return;
   d.control.compare_exchange_strong(known, wanted, std::memory_order_relaxed);
 }
 

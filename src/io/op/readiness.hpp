@@ -88,7 +88,8 @@ inline void note_not_ready(direction& q) noexcept { q.ready = readiness::no; }
 struct readiness_rules {
   /// Whether predictors learn; off to measure their gain.
   bool learns = true;
-  /// Whether events of a watched socket say exactly when urgent data has arrived.
+  /// Whether events of a watched socket say exactly when urgent data has arrived, unless another
+  /// call takes it before.
   bool reports_urgent_data = true;
 
   /// Notes that a read has received `moved` of the `asked` bytes.
