@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# usage: posture.sh POSTURE_PEER BECK_SERVE
+# usage: posture.sh [POSTURE_PEER BECK_SERVE]; without them those of build/release, which ./test --peers builds
 # openssl s_client and s_server, sslscan and curl against the TLS of beck, with each way of being wrong; sslscan and
 # curl against beck-serve. Ends with 0 if every answer is the documented one; at most 3 minutes. On the loopback only;
 # ends what it has started.
 set -euo pipefail
-peer=$(realpath "$1")
-beck_serve=$(realpath "$2")
+built=$(dirname "${BASH_SOURCE[0]}")/../../build/release
+peer=$(realpath -e "${1:-$built/tests/tls_posture_peer}")
+beck_serve=$(realpath -e "${2:-$built/apps/beck-serve/beck-serve}")
 room=$(mktemp -d)
 started=()
 failures=0
