@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The real system, except for calls that a test makes fail.
+// The real system, except for calls that a test makes fail or counts.
 #pragma once
 
 #include <cerrno>
@@ -39,6 +39,15 @@ class faulty_system final : public posix_system {
     if (refused_batches == 0) return posix_system::send_messages(fd, headers, count);
     --refused_batches;
     return -EAGAIN;
+  }
+
+  /// The number of calls of receive_vector().
+  int vector_receives = 0;
+
+  std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count,
+                                bool& dropped_control) noexcept override {
+    ++vector_receives;
+    return posix_system::receive_vector(fd, parts, count, dropped_control);
   }
 
   /// Called after each splice with its number, from 1 on.

@@ -42,7 +42,7 @@ enum poll_events : unsigned {
 inline constexpr unsigned resolve_cached = 0x20;
 
 /// The kind of a descriptor: it determines which calls move its bytes, and the meaning of a short
-/// read.
+/// read. Sockets come first (is_socket()).
 enum class descriptor_nature : std::uint8_t {
   socket,  ///< receive() and send(); a short read may have met the end of a message
   tcp,     ///< as socket, but a short read has emptied it or met an urgent mark

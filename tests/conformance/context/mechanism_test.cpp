@@ -76,11 +76,13 @@ std::uint64_t visits_while_busy(beck::io_context& ctx, beck::test::faulty_system
   return ctx.stats().kernel_entries - before;
 }
 
-/// Receives `count` messages that are much smaller than the buffer. `soon`: each is sent in the
-/// turn in which its read starts; otherwise it is sent when the loop has nothing left to do.
+/// Receives `count` messages of a byte, by default much smaller than the buffer. `soon`: each is
+/// sent in the turn in which its read starts; otherwise it is sent when the loop has nothing left
+/// to do.
 template <class Stream>
-void receive(beck::io_context& ctx, Stream& from, Stream& to, int count, bool soon) {
-  std::string room(64 * 1024, '\0');
+void receive(beck::io_context& ctx, Stream& from, Stream& to, int count, bool soon,
+             std::size_t room_bytes = 64 * 1024) {
+  std::string room(room_bytes, '\0');
   for (int i = 0; i < count; ++i) {
     beck::test::outcome received;
     from.async_read_some(beck::buffer(room), beck::test::note(received));
@@ -168,6 +170,27 @@ CONFORMANCE_ON(beck::test::kernel, "a short read of a UNIX stream is followed by
   const auto after = ctx.stats();
   CHECK(after.wrong_attempts - before.wrong_attempts <= rounds / 16);
   CHECK(after.attempts - before.attempts <= rounds + rounds / 16);
+}
+
+CONFORMANCE_ON(beck::test::epoll, "recvmsg is called only for streams whose reads are short") {
+  beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  beck::test::stream_pair pair(ctx);
+  receive(ctx, pair.a, pair.b, 1, false);
+  CHECK(system.vector_receives == 0);
+
+  receive(ctx, pair.a, pair.b, rounds, false);
+  CHECK(system.vector_receives >= rounds);
+
+  int before = system.vector_receives;
+  receive(ctx, pair.a, pair.b, rounds, false, 1);
+  CHECK(system.vector_receives - before <= 10);  // five full reads, and late attempts between them
+
+  receive(ctx, pair.a, pair.b, 1, false);
+  before = system.vector_receives;
+  const auto attempts = ctx.stats().attempts;
+  for (int i = 0; i < rounds; ++i) receive(ctx, pair.a, pair.b, 1, false, i % 2 == 0 ? 1 : 64);
+  CHECK(system.vector_receives - before == static_cast<int>(ctx.stats().attempts - attempts));
 }
 
 CONFORMANCE_ON(beck::test::kernel, "what a peer takes wakes a loop only if a write lacked room") {

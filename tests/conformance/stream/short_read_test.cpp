@@ -134,16 +134,8 @@ struct pair_ends {
 
 using local = beck::local::stream_protocol;
 
-struct accepted_ends {
-  explicit accepted_ends(beck::io_context& ctx)
-      : acceptor(ctx, local::endpoint(std::string("\0beck-short-read", 16) +
-                                      std::to_string(::getpid()))),
-        client(ctx),
-        from(ctx) {
-    client.connect(acceptor.local_endpoint());
-    from = acceptor.accept();
-    to = client.native_handle();
-  }
+struct unix_ends {
+  explicit unix_ends(beck::io_context& ctx) : acceptor(ctx), client(ctx), from(ctx) {}
 
   local::acceptor acceptor;
   local::socket client;
@@ -151,12 +143,24 @@ struct accepted_ends {
   int to = -1;
 };
 
-struct accepted_late_ends : accepted_ends {
-  explicit accepted_late_ends(beck::io_context& ctx) : accepted_ends(ctx) {
-    from.close();
-    client.close();
+struct accepted_ends : unix_ends {
+  explicit accepted_ends(beck::io_context& ctx) : unix_ends(ctx) {
+    acceptor = local::acceptor(
+        ctx, local::endpoint(std::string("\0beck-short-read", 16) + std::to_string(::getpid())));
+    connect();
+    from = acceptor.accept();
+  }
+  void connect() {
     client.connect(acceptor.local_endpoint());
     to = client.native_handle();
+  }
+};
+
+struct async_accepted_ends : accepted_ends {
+  explicit async_accepted_ends(beck::io_context& ctx) : accepted_ends(ctx) {
+    from.close();
+    client.close();
+    connect();
     outcome done;
     acceptor.async_accept(from, note(done));
     beck::test::let_settle(ctx);
@@ -170,46 +174,36 @@ struct adopted_ends : accepted_ends {
   }
 };
 
-struct packet_ends {
-  explicit packet_ends(beck::io_context& ctx) : from(ctx), sender(ctx) {
+struct client_ends : accepted_ends {
+  explicit client_ends(beck::io_context& ctx) : accepted_ends(ctx) {
+    std::swap(from, client);
+    to = client.native_handle();
+  }
+};
+
+struct packet_ends : unix_ends {
+  explicit packet_ends(beck::io_context& ctx) : unix_ends(ctx) {
     int pair[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
     from.assign(local(), pair[0]);
-    sender.assign(local(), pair[1]);
+    client.assign(local(), pair[1]);
     to = pair[1];
   }
-
-  local::socket from;
-  local::socket sender;
-  int to;
 };
 
-struct accepted_packet_ends {
-  explicit accepted_packet_ends(beck::io_context& ctx) : acceptor(ctx), client(ctx), from(ctx) {
+struct accepted_packet_ends : unix_ends {
+  explicit accepted_packet_ends(beck::io_context& ctx) : unix_ends(ctx) {
     const int listener = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    const int connecting = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    acceptor.assign(local(), listener);
+    to = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    client.assign(local(), to);
     const local::endpoint at(std::string("\0beck-packets", 13) + std::to_string(::getpid()));
     const auto* const name = static_cast<const sockaddr*>(at.data());
     const auto bytes = static_cast<socklen_t>(at.size());
     REQUIRE(::bind(listener, name, bytes) == 0);
     REQUIRE(::listen(listener, 1) == 0);
-    REQUIRE(::connect(connecting, name, bytes) == 0);
-    acceptor.assign(local(), listener);
-    client.assign(local(), connecting);
+    REQUIRE(::connect(to, name, bytes) == 0);
     from = acceptor.accept();
-    to = connecting;
-  }
-
-  local::acceptor acceptor;
-  local::socket client;
-  local::socket from;
-  int to = -1;
-};
-
-struct client_ends : accepted_ends {
-  explicit client_ends(beck::io_context& ctx) : accepted_ends(ctx) {
-    std::swap(from, client);
-    to = client.native_handle();
   }
 };
 
@@ -282,7 +276,7 @@ CONFORMANCE_ON(beck::test::kernel, "what follows a message with descriptors is r
   check_everywhere([](beck::io_context& ctx) {
     check<pair_ends>(ctx, put_descriptors<pair_ends>);
     check<accepted_ends>(ctx, put_descriptors<accepted_ends>);
-    check<accepted_late_ends>(ctx, put_descriptors<accepted_late_ends>);
+    check<async_accepted_ends>(ctx, put_descriptors<async_accepted_ends>);
     check<adopted_ends>(ctx, put_descriptors<adopted_ends>);
     check<client_ends>(ctx, put_descriptors<client_ends>);
   });
