@@ -9,6 +9,7 @@ PEERS = {
     "beck-epoll": ("beck", ["--backend", "epoll"]),
     "beck-uring-eager": ("beck", ["--backend", "io_uring", "--arming", "eager"]),
     "beck-uring-poll": ("beck", ["--backend", "io_uring", "--arming", "none"]),
+    "beck-uring-prompt": ("beck", ["--backend", "io_uring", "--no-batched-sends"]),
     "beck-uring-spin": ("beck", ["--backend", "io_uring", "--busy-poll", "20"]),
     "beck-epoll-spin": ("beck", ["--backend", "epoll", "--busy-poll", "20"]),
     "beck-epoll-prompt": ("beck", ["--backend", "epoll", "--no-speculation"]),
@@ -57,12 +58,14 @@ PEERS = {
     "fio": ("", []),
 }
 RING_PEERS = frozenset(
-    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "asio-uring", "raw-uring"]
+    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin", "asio-uring"]
+    + ["raw-uring"]
     + ["raw-uring-lazy", "beck-uring-splice", "coroutine-uring", "beck-uring-file"]
 )
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
-VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "beck-epoll-spin", "beck-epoll-prompt")
+VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin")
+VARIANTS += ("beck-epoll-spin", "beck-epoll-prompt")
 # Peers that no package has: without them a benchmark says so and goes on.
 OPTIONAL = {
     "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"

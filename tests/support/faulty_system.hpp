@@ -29,7 +29,13 @@ class faulty_system final : public posix_system {
   /// The time that the clock shows, in place of the real one; 0: the real one.
   std::int64_t clock_ns = 0;
 
-  std::int64_t now() noexcept override { return clock_ns != 0 ? clock_ns : posix_system::now(); }
+  /// The time that passes with each reading of that clock.
+  std::int64_t time_of_a_reading = 0;
+
+  std::int64_t now() noexcept override {
+    if (clock_ns == 0) return posix_system::now();
+    return clock_ns += time_of_a_reading;
+  }
 
   /// The number of the next batches that find no room.
   int refused_batches = 0;

@@ -38,6 +38,7 @@ beck::io_context::options context_options(const bench::settings& s) {
       .backend(beck::detail::parse_backend(s.backend.c_str()))
       .arming(arming)
       .lazy_speculation(s.speculation)
+      .batched_sends(s.batched_sends)
       .busy_poll(beck::duration(std::int64_t{s.busy_poll_us} * 1000));
 }
 
@@ -66,6 +67,7 @@ std::size_t counters::collect(std::uint64_t operations, figure* figures) const {
   add("wrong_attempts_per_op", &beck::context_stats::wrong_attempts);
   add("lazy_armed_per_op", &beck::context_stats::lazy_armed);
   add("arming_stops_per_op", &beck::context_stats::arming_stops);
+  add("sends_batched_per_op", &beck::context_stats::sends_batched);
   add("speculations_per_op", &beck::context_stats::speculations);
   add("leases_per_op", &beck::context_stats::leases);
   add("spins_per_op", &beck::context_stats::spins);

@@ -16,7 +16,8 @@ namespace {
                "%s: %.*s\n"
                "options: --case NAME [--backend io_uring|epoll] [--messages N] [--ms N]\n"
                "         [--cpu N] [--other-cpu N] [--pairs N] [--port N] [--path PATH] [--lazy]\n"
-               "         [--arming lazy|eager|none] [--no-speculation]\n",
+               "         [--arming lazy|eager|none] [--no-speculation]\n"
+               "         [--no-batched-sends]\n",
                what, static_cast<int>(argument.size()), argument.data());
   std::exit(2);
 }
@@ -42,8 +43,8 @@ settings settings::from_arguments(int argc, char** argv) {
       s.lazy = true;
       continue;
     }
-    if (option == "--no-speculation") {
-      s.speculation = false;
+    if (option == "--no-speculation" || option == "--no-batched-sends") {
+      (option == "--no-speculation" ? s.speculation : s.batched_sends) = false;
       continue;
     }
     if (i + 1 == argc) usage_error("unknown option, or its value is missing", option);

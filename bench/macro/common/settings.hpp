@@ -26,6 +26,7 @@ struct settings {
   // whether reads are attempted one turn late.
   std::string arming = "lazy";  // --arming lazy|eager|none
   bool speculation = true;      // --no-speculation
+  bool batched_sends = true;    // --no-batched-sends
   int busy_poll_us = 0;         // --busy-poll N: polls for N microseconds before it sleeps
 
   // Parses the arguments. If they are wrong, prints the error and ends the program with status 2.

@@ -66,6 +66,7 @@ struct context_stats {
   std::uint64_t wrong_attempts = 0;      ///< those that ended with EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
   std::uint64_t arming_stops = 0;        ///< sockets whose receives are no longer submitted early
+  std::uint64_t sends_batched = 0;       ///< sends submitted with others in the next poll
   std::uint64_t leases = 0;              ///< buffers lent by async_receive()
   std::uint64_t lease_waits = 0;         ///< receives that found no free buffer
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
@@ -127,6 +128,12 @@ class io_context : public execution_context {
       arming_ = how;
       return *this;
     }
+    /// Sets whether io_uring sends small messages together with others at the next poll while many
+    /// sockets are busy. With false each is sent at once. For measuring, too. Default: true.
+    options& batched_sends(bool on) noexcept {
+      batched_sends_ = on;
+      return *this;
+    }
     /// Sets whether a read that may find more data is attempted one turn later instead of at once.
     /// With false, a read that found no data waits for an event. For measuring, too. Default: true.
     options& lazy_speculation(bool on) noexcept {
@@ -152,6 +159,7 @@ class io_context : public execution_context {
     beck::backend backend_ = beck::backend::automatic;
     receive_arming arming_ = receive_arming::lazy;
     bool speculation_ = true;
+    bool batched_sends_ = true;
     int threads_ = 1;
     std::uint64_t seed_ = 1;
     std::size_t lease_buffers_ = 512, lease_bytes_ = 4096;

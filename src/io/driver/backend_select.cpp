@@ -16,8 +16,10 @@
 namespace beck::detail {
 namespace {
 
-uring_driver_options driver_options(io_context::receive_arming arming) noexcept {
+uring_driver_options driver_options(io_context::receive_arming arming,
+                                    bool batched_sends) noexcept {
   uring_driver_options options;
+  options.batched_sends = batched_sends;
   options.lazy = arming == io_context::receive_arming::lazy;
   if (arming == io_context::receive_arming::none) options.small_receive_bytes_max = 0;
   return options;
@@ -47,7 +49,8 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   if (wanted == backend::automatic || wanted == backend::io_uring) {
     try {
       uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
-      drv = std::make_unique<uring_driver>(loop, kernel, driver_options(how.arming_));
+      drv = std::make_unique<uring_driver>(loop, kernel,
+                                           driver_options(how.arming_, how.batched_sends_));
       return;
     } catch (const io_error& refused) {
       if (wanted == backend::io_uring) throw;

@@ -67,6 +67,9 @@ class driver {
   /// stays listed, and is ended by its flag when its list is taken.
   virtual bool unlist(io_op& op) noexcept = 0;
 
+  /// Passes the sends that wait for the next poll to the kernel now.
+  virtual void flush_sends() noexcept {}
+
   /// Polls the kernel once: submits the prepared entries and collects the events and completions. A
   /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none).
   virtual void poll(poll_mode mode, std::int64_t deadline) noexcept = 0;

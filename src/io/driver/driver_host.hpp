@@ -65,13 +65,14 @@ class driver_host {
   system& sys() noexcept { return *system_; }
   context_stats& counters() noexcept { return counters_; }
   const readiness_rules& rules() const noexcept { return rules_; }
+  void batch_sends(bool on) noexcept { rules_.batches_sends = on; }
   bool is_shared() const noexcept { return is_shared_; }
   /// Returns whether this process is a child of fork of the process that made the loop.
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
  protected:
   driver_host(io_loop& loop, bool shared, bool learns) noexcept
-      : is_shared_(shared), rules_{learns, true}, descriptors_(loop) {}
+      : is_shared_(shared), rules_{learns, true, false}, descriptors_(loop) {}
   ~driver_host() = default;
 
   entry_queue queue_;

@@ -76,6 +76,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
+  if (q.current != nullptr && &q == &d.queue[direction_out]) send_now(d);
   if (q.current != nullptr) {
     if (planted(planted_bug::overtaking_read) && is_receive(op.kind)) {
       note_ready(q);
@@ -86,8 +87,8 @@ bool op_engine::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (!is_vain(op, q) && (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)))
-    return true;
+  const bool tried = !is_vain(op, q) && !rules_.batches(op, q);
+  if (tried && (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op))) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);

@@ -53,6 +53,7 @@ io_loop::run_guard::~run_guard() {
   // Restores the limit of the run() around this call; stop() ends both.
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
+  loop_.driver_->flush_sends();
   loop_.mail_.run_by(nullptr);
   bound_.reset();  // this thread is not the runner any more
   loop_.slot_.leave();

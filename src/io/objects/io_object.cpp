@@ -263,6 +263,7 @@ int io_object::perform_now(io_op& op) const noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);
   if (d.fd < 0) return -EBADF;
+  flush_sends(*d.loop);
   system& sys = d.loop->sys();
   const std::size_t wanted = wanted_bytes(op);
   if (is_transfer(op.kind) && wanted == 0) return 0;

@@ -78,7 +78,8 @@ bool operation::await_ready() noexcept {
   if (!loop.on_runner()) return attempt_off_runner(*this);
   if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || (is_closing(d) | d.expired) || q.current != nullptr) return false;
-  if (q.undelivered != nullptr || !worth_attempting(q, kind)) return false;
+  if (q.undelivered != nullptr || !worth_attempting(q, kind) || loop.rules().batches(*this, q))
+    return false;
   const object_use inside = use_for(*this);
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;

@@ -56,6 +56,7 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
   stats.completions += s.completions;
   stats.lazy_armed += lazily_armed_;
   stats.arming_stops += arming_stops_;
+  stats.sends_batched += sends_batched_;
   stats.retries += s.refused + s.busy + s.overflows + s.partial;
 }
 

@@ -68,6 +68,8 @@ struct uring_driver_options {
   /// Off: small receives are armed in the poll after their start, not one poll later. For measuring
   /// the gain of laziness.
   bool lazy = true;
+  /// Whether small sends are batched while polls find much.
+  bool batched_sends = true;
 };
 
 class uring_driver final : public driver {
@@ -85,9 +87,8 @@ class uring_driver final : public driver {
   /// A multishot poll repeats the events that woke it, and any arrival wakes with POLLPRI among
   /// others.
   bool reports_urgent_data() const noexcept override { return false; }
-  bool unlist(io_op& op) noexcept override {
-    return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
-  }
+  bool unlist(io_op& op) noexcept override;
+  void flush_sends() noexcept override;
   int register_buffers(const io_vector* parts, unsigned count) noexcept override;
   void unregister_buffers() noexcept override;
   void poll(poll_mode mode, std::int64_t deadline) noexcept override;
@@ -120,6 +121,9 @@ class uring_driver final : public driver {
   static void unlink(descriptor*& list, descriptor& d) noexcept;
 
   // One poll of the kernel (uring_poll.cpp).
+  void poll_once(poll_mode mode, std::int64_t deadline) noexcept;
+  void begin_batch() noexcept;
+  void end_batch() noexcept;
   bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
   bool has_unwritten() const noexcept;
   /// Waits in the kernel for the first completion, a wake-up or `deadline`.
@@ -149,11 +153,17 @@ class uring_driver final : public driver {
   unsigned watched_ = 0;  // polls in the kernel, which keep their descriptors open
   std::uint64_t lazily_armed_ = 0;
   std::uint64_t arming_stops_ = 0;
+  std::uint64_t sends_batched_ = 0;
   std::uint8_t enter_number_ = 0;   // counts the enters; armed receives store theirs
   unsigned skipped_enters_ = 0;     // polls since the last enter that had no need of one
   bool armed_in_next_ = false;      // the next enter submits armed receives
   bool completes_at_once_ = false;  // completions now read were complete in enter_number_
   std::int64_t back_off_ns_ = 0;
+
+  unsigned listed_sends_ = 0;     // sends that wait for the next poll
+  unsigned found_ = 0;            // completions of the last poll, but for those of sends
+  unsigned batches_refused_ = 0;  // polls that find much, until sends are batched again
+  std::int64_t batch_began_ = 0;  // the end of the last poll, while sends are batched
 
   const io_vector* registered_ = nullptr;  // memory registered with the kernel
   unsigned registered_count_ = 0;

@@ -20,6 +20,10 @@
 namespace beck::detail {
 namespace {
 
+/// The number of listed sends at which all are passed to the kernel. More would delay the first of
+/// them for little: with half of them a send costs 2 % more.
+constexpr unsigned batched_sends_max = 32;
+
 /// The attempts to get an entry at the end of a context. With the longest back-off between two of
 /// them they take more than ten seconds.
 constexpr int cancel_tries_max = 1000;
@@ -127,13 +131,24 @@ void uring_driver::submit(io_op& op) noexcept {
       return;
     case next_step::submit:
       advance(op, op_event::list);
-      return now_.add(op);
+      now_.add(op);
+      if (op.kind != op_kind::send) return;
+      if (host_.rules().batches_sends) ++sends_batched_;
+      if (++listed_sends_ == batched_sends_max) flush_sends();
+      return;
     case next_step::await_event:
       advance(op, op_event::park);
       return watch(*op.target);
     case next_step::on_thread:
       return host_.run_blocking(op);
   }
+}
+
+bool uring_driver::unlist(io_op& op) noexcept {
+  if (op.kind != op_kind::send) return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
+  if (!now_.remove(op)) return false;
+  if (listed_sends_ != 0) --listed_sends_;
+  return true;
 }
 
 io_uring_sqe* uring_driver::entry() noexcept { return ring_.get_entry_or_flush(); }
@@ -180,7 +195,17 @@ next_step uring_driver::next_step_of(const io_op& op) const noexcept {
     const file_call call = static_cast<const file_operation&>(op).call;
     return has_entry(call) ? next_step::submit : next_step::on_thread;
   }
-  return step_on_ring(op, op.target->queue[direction_of(op.kind)], arms(op));
+  const direction& q = op.target->queue[direction_of(op.kind)];
+  return host_.rules().batches(op, q) ? next_step::submit : step_on_ring(op, q, arms(op));
+}
+
+void uring_driver::flush_sends() noexcept {
+  if (listed_sends_ == 0 || host_.is_forked_copy()) return;
+  listed_sends_ = 0;
+  const std::int64_t began = host_.sys().now();
+  write_or_keep(now_);
+  enter(0, 0);
+  batch_began_ += host_.sys().now() - began;  // only the time of handlers is of interest
 }
 
 /// Writes the operations of a list, finishes those that were cancelled meanwhile, and keeps those

@@ -3,6 +3,7 @@
 // completions are taken. Nothing here runs user code: a completion becomes readiness, a queued
 // attempt or a queued result.
 #include <cerrno>
+#include <utility>
 
 #include <beck/detail/file_operation.hpp>
 
@@ -22,6 +23,17 @@ constexpr std::int64_t back_off_ns_max = 16'000'000;
 
 /// The polls in succession that may find completions and leave prepared entries to a later poll.
 constexpr unsigned skipped_enters_max = 4;
+
+/// The completions that a poll must find, those of sends not counted, so that sends wait for the
+/// next one.
+constexpr unsigned batch_found_min = 8;
+
+/// The time that handlers may take for each completion, on average, while sends wait.
+constexpr std::int64_t batch_handler_ns_max = 4'000;
+
+/// The number of polls that find much, after handlers that have taken longer, until sends wait
+/// again.
+constexpr unsigned batches_refused_max = 64;
 
 /// Returns whether a result was not requested and says nothing about the descriptor: the kernel
 /// ends the operations of a thread that has ended (U18), and multishots for its own reasons (U8).
@@ -43,6 +55,14 @@ bool is_orphaned(const io_op& op, int result) noexcept {
 // --- one poll of the kernel
 
 void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+  end_batch();
+  found_ = 0;
+  poll_once(mode, deadline);
+  begin_batch();
+}
+
+void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
+  const bool sends = std::exchange(listed_sends_, 0) != 0;
   write_prepared();
   write_or_keep(due_);
   due_.rotate(fresh_);
@@ -53,7 +73,7 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     collect();
     return;
   }
-  const bool may_skip = due_.empty() && ++skipped_enters_ < skipped_enters_max;
+  const bool may_skip = !sends && due_.empty() && ++skipped_enters_ < skipped_enters_max;
   if (!may_skip && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
   if (collect() != 0) return;
   write_or_keep(due_);  // no completion came: the delayed receives are needed now
@@ -63,6 +83,25 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     return;
   }
   sleep(deadline);
+}
+
+/// Decides whether small sends wait for the next poll. They do after a poll that has found much,
+/// unless the handlers of such a poll have taken long.
+void uring_driver::begin_batch() noexcept {
+  bool on = options_.batched_sends && found_ >= batch_found_min;
+  if (on && batches_refused_ != 0) {
+    --batches_refused_;
+    on = false;
+  }
+  if (on) batch_began_ = host_.sys().now();
+  host_.batch_sends(on);
+}
+
+/// Learns from the time for which the handlers of the last poll have delayed batched sends.
+void uring_driver::end_batch() noexcept {
+  if (!host_.rules().batches_sends) return;
+  if (host_.sys().now() - batch_began_ > std::int64_t{found_} * batch_handler_ns_max)
+    batches_refused_ = batches_refused_max;
 }
 
 /// Returns whether entries found no room in the queue (U2, U3). Without this check a sleep might
@@ -131,9 +170,11 @@ unsigned uring_driver::collect() noexcept {
 void uring_driver::take(const io_uring_cqe& completion) noexcept {
   switch (uring::kind_of(completion.user_data)) {
     case uring::token_kind::operation:
+      if (uring::operation_of(completion.user_data).kind != op_kind::send) ++found_;
       take_operation(uring::operation_of(completion.user_data), completion);
       return;
     case uring::token_kind::poll:
+      ++found_;
       take_poll(completion);
       return;
     case uring::token_kind::wake:
