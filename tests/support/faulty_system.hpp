@@ -29,12 +29,15 @@ class faulty_system final : public posix_system {
   /// The time that the clock shows, in place of the real one; 0: the real one.
   std::int64_t clock_ns = 0;
 
-  /// The time that passes with each reading of that clock.
-  std::int64_t time_of_a_reading = 0;
+  /// The time that passes before each of the next readings of that clock.
+  std::deque<std::int64_t> pauses;
 
   std::int64_t now() noexcept override {
     if (clock_ns == 0) return posix_system::now();
-    return clock_ns += time_of_a_reading;
+    if (pauses.empty()) return clock_ns;
+    clock_ns += pauses.front();
+    pauses.pop_front();
+    return clock_ns;
   }
 
   /// The number of the next batches that find no room.

@@ -22,7 +22,8 @@ void readiness_driver::submit(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return host_.finish(op, -EOPNOTSUPP);  // there is no ring
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
-  if (!is_file(op.kind) && !watch(d, op)) return;
+  const bool is_reported = is_watched(d) && &q == &d.queue[direction_in];  // by every watch
+  if (!is_reported && !is_file(op.kind) && !watch(d, op)) return;
   switch (step_by_readiness(op, q)) {
     case next_step::on_thread:
       return host_.run_blocking(op);

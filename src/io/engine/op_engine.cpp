@@ -49,7 +49,7 @@ void op_engine::start(io_op& op) noexcept {
 }
 
 /// Starts an operation without a direction. Returns true if it has its result.
-bool op_engine::start_undirected(io_op& op) noexcept {
+[[gnu::noinline]] bool op_engine::start_undirected(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) {
     start_wait(op);
     return false;
@@ -76,7 +76,22 @@ bool op_engine::start_immediate(io_op& op) noexcept {
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
-  if (q.current != nullptr && &q == &d.queue[direction_out]) send_now(d);
+  if (q.current != nullptr || !(is_vain(op, q) || rules_.batches(op, q)))
+    return start_in_turn(op, d, q);
+  ++outstanding_;
+  q.current = &op;
+  lend_buffers(op);
+  driver_->submit(op);
+  return false;
+}
+
+/// Queues `op` behind the current operation of its direction, or attempts it and passes it to the
+/// driver. Out of line, so that the usual start need not save registers.
+[[gnu::noinline]] bool op_engine::start_in_turn(io_op& op, descriptor& d, direction& q) noexcept {
+  if (q.current != nullptr && &q == &d.queue[direction_out]) {
+    send_now(d);
+    if (q.current == nullptr) return start_immediate(op);
+  }
   if (q.current != nullptr) {
     if (planted(planted_bug::overtaking_read) && is_receive(op.kind)) {
       note_ready(q);
@@ -87,8 +102,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  const bool tried = !is_vain(op, q) && !rules_.batches(op, q);
-  if (tried && (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op))) return true;
+  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -147,31 +161,39 @@ void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
 /// data, and the attempt finds out.
 void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
   op_engine& self = *op.target->loop;
-  {
-    const operation_lock held(self, *op.target, op.kind);
-    direction& q = op.target->queue[direction_of(op.kind)];
-    read_predictor learnt = q.predictor;
-    constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
-    late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
-    if (late) {
-      ++self.counters_here().speculations;
-      note_ready(q);
-      q.predictor.late_attempt_failed();  // taken back below if it finds data
-    }
-    const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-    if (!self.attempt_current(op)) return;
-    if (late) {
-      learnt.late_attempt_succeeded();
-      q.predictor = learnt;
-      if (self.rules_.learns) q.arming.note_unarmed(true);
-    }
-    if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
-    return_buffers(op);
-    advance(op, op_event::finish);
-    self.count_outstanding(-1);
-    self.leave_direction(op);
+  const bool ended =
+      self.is_shared_ ? self.attempt_queued_locked(op, late) : self.attempt_queued(op, late);
+  if (ended) op.complete(&op, where);
+}
+
+[[gnu::noinline]] bool op_engine::attempt_queued_locked(io_op& op, bool late) noexcept {
+  const operation_lock held(*this, *op.target, op.kind);
+  return attempt_queued(op, late);
+}
+
+inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
+  direction& q = op.target->queue[direction_of(op.kind)];
+  read_predictor learnt = q.predictor;
+  constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
+  late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
+  if (late) {
+    ++counters_here().speculations;
+    note_ready(q);
+    q.predictor.late_attempt_failed();  // taken back below if it finds data
   }
-  op.complete(&op, where);
+  const bool last = (op.flags & io_op::flag_last_attempt) != 0;
+  if (!attempt_current(op)) return false;
+  if (late) {
+    learnt.late_attempt_succeeded();
+    q.predictor = learnt;
+    if (rules_.learns) q.arming.note_unarmed(true);
+  }
+  if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
+  return_buffers(op);
+  advance(op, op_event::finish);
+  count_outstanding(-1);
+  leave_direction(op);
+  return true;
 }
 
 /// Attempts `op`, the current operation of its direction, in state ready. Returns true if it has a
@@ -260,6 +282,16 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where != nullptr) {
     descriptor& d = *op.target;
+    if (d.loop->is_shared_) return deliver_locked(op, where);
+    direction& q = d.queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+[[gnu::noinline]] void op_engine::deliver_locked(io_op& op, runner* where) {
+  {
+    descriptor& d = *op.target;
     const descriptor_lock held(*d.loop, d);
     direction& q = d.queue[direction_of(op.kind)];
     if (q.undelivered == &op) q.undelivered = nullptr;
@@ -267,7 +299,7 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
   op.complete(&op, where);
 }
 
-void op_engine::finish(io_op& op, int result) noexcept {
+[[gnu::flatten]] void op_engine::finish(io_op& op, int result) noexcept {
   queue_completion(op, result);
   leave_direction(op);
 }
@@ -281,7 +313,12 @@ void op_engine::leave_direction(io_op& op) noexcept {
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
-  if (q.handing_over) return;  // called by the loop below, which starts the next one
+  // handing_over: called by start_waiting(), which starts the next one
+  if (!q.waiting.empty() && !q.handing_over) start_waiting(q);
+}
+
+/// Starts the next of the operations that wait for a direction.
+[[gnu::noinline]] void op_engine::start_waiting(direction& q) noexcept {
   q.handing_over = true;
   while (!q.waiting.empty() && q.current == nullptr) {
     auto* next = static_cast<io_op*>(q.waiting.pop());

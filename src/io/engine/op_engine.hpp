@@ -188,7 +188,7 @@ class op_engine : public driver_host {
   }
   void count_outstanding(int change) noexcept {
     if (has_own_queue()) [[unlikely]] {
-      shared_runners::here().outstanding += change;
+      shared_->count_outstanding_here(change);
     } else {
       outstanding_ += static_cast<std::uint64_t>(std::int64_t{change});
     }
@@ -199,7 +199,7 @@ class op_engine : public driver_host {
   std::ptrdiff_t make_call_unlocked(io_op& op) noexcept;
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_leased(io_op& op, descriptor& d, direction& q) noexcept;
-  bool attempt_other(io_op& op, descriptor& d, direction& q) noexcept;
+  [[gnu::noinline]] bool attempt_other(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_in_order(file_operation& op) noexcept;
   bool attempt_cached(file_operation& op) noexcept;
   bool attempt_current(io_op& op) noexcept;
@@ -209,16 +209,21 @@ class op_engine : public driver_host {
   static void attempt_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
   static void deliver_attempt(io_op& op, runner* where, bool late);
+  bool attempt_queued(io_op& op, bool late) noexcept;
+  bool attempt_queued_locked(io_op& op, bool late) noexcept;
 
   // --- starts and ends
   bool start_undirected(io_op& op) noexcept;
+  bool start_in_turn(io_op& op, descriptor& d, direction& q) noexcept;
   bool start_file(file_operation& op) noexcept;
   void start_shared(io_op& op) noexcept;
   void hold_direction(io_op& op) noexcept;
   void leave_direction(io_op& op) noexcept;
+  void start_waiting(direction& q) noexcept;
   void unlink_file(file_operation& op) noexcept;
   int take_opened(file_operation& op, int fd) noexcept;
   static void deliver_entry(queue_entry* entry, runner* where);
+  static void deliver_locked(io_op& op, runner* where);
   static std::size_t mark_cancelled(entry_queue& waiting,
                                     std::uint8_t how = io_op::flag_cancelled) noexcept;
   void cancel_one(io_op& op) noexcept;

@@ -76,10 +76,10 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner not even reading the slot is allowed.
   if (!loop.on_runner()) return attempt_off_runner(*this);
-  if (loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || (is_closing(d) | d.expired) || q.current != nullptr) return false;
-  if (q.undelivered != nullptr || !worth_attempting(q, kind) || loop.rules().batches(*this, q))
+  if (!worth_attempting(q, kind) || loop.rules().batches(*this, q)) return false;
+  if (loop.run_state().budget() == 0 || q.current != nullptr || q.undelivered != nullptr)
     return false;
+  if (d.fd < 0 || (is_closing(d) | d.expired)) return false;
   const object_use inside = use_for(*this);
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;

@@ -29,12 +29,17 @@ inline std::ptrdiff_t receive_from(system& sys, descriptor& d, io_vector* parts,
   return r;
 }
 
+[[gnu::noinline]] inline std::ptrdiff_t receive_with_control(system& sys, descriptor& d, void* data,
+                                                             std::size_t bytes) noexcept {
+  io_vector part{data, bytes};
+  return receive_from(sys, d, &part, 1);
+}
+
 inline std::ptrdiff_t receive_from(system& sys, descriptor& d, void* data,
                                    std::size_t bytes) noexcept {
   if (d.control.load(std::memory_order_relaxed) != control_state::none)
     return sys.receive(d.fd, data, bytes);
-  io_vector part{data, bytes};
-  return receive_from(sys, d, &part, 1);
+  return receive_with_control(sys, d, data, bytes);
 }
 
 /// As perform(), for transfers. Makes the two most frequent calls of sockets directly.

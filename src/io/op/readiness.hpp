@@ -39,10 +39,11 @@ inline bool worth_attempting_late(const io_op& op, const direction& q) noexcept 
   return q.ready == readiness::perhaps ? q.predictor.prefers_late() : q.predictor.expects_data();
 }
 
-/// Returns whether an attempt of `op`, the first of its direction, is known to find nothing: a read
-/// where nothing is ready, which is the most frequent start of all.
+/// Returns whether an attempt of `op`, the first of its direction, is known to make no call. Most
+/// reads start so.
 inline bool is_vain(const io_op& op, const direction& q) noexcept {
-  return op.kind == op_kind::receive && q.ready == readiness::no && op.length != 0;
+  const bool plain = op.kind == op_kind::receive || op.kind == op_kind::send;
+  return plain && op.length != 0 && !worth_attempting(q, op.kind);
 }
 
 /// The most bytes of a send that is batched with others.

@@ -82,10 +82,14 @@ class shared_runners {
   /// Returns the calling thread. Requires running_here().
   static shared_thread& here() noexcept { return static_cast<shared_thread&>(*runner::current()); }
   /// Queues `entry` for this thread; announce() must follow before user code runs.
-  static void queue_here(queue_entry* entry) noexcept {
+  [[gnu::noinline]] static void queue_here(queue_entry* entry) noexcept {
     shared_thread& mine = here();
     mine.queue.push(entry);
     mine.unannounced = true;
+  }
+  /// Adds to the operations in flight, as far as this thread has counted them.
+  [[gnu::noinline]] static void count_outstanding_here(int change) noexcept {
+    here().outstanding += change;
   }
   /// Lists a read for a late attempt, after the entries that this thread has now.
   static void list_here(queue_entry* entry) noexcept {

@@ -137,8 +137,7 @@ void ring::after_fork_in_child() noexcept {
   close();
 }
 
-io_uring_sqe* ring::get_entry_or_flush() noexcept {
-  if (io_uring_sqe* const entry = get_entry()) return entry;
+io_uring_sqe* ring::flush_and_get_entry() noexcept {
   // The kernel's answer does not matter: afterwards there is room, or the caller parks its
   // operation.
   static_cast<void>(submit(0, no_deadline, false));

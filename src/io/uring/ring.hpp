@@ -108,7 +108,11 @@ class ring {
 
   /// U1: as `get_entry`, but submits a full queue first. Returns null only if the kernel took
   /// nothing: the caller parks its operation and tries again after it has reaped.
-  io_uring_sqe* get_entry_or_flush() noexcept;
+  io_uring_sqe* get_entry_or_flush() noexcept {
+    if (io_uring_sqe* const entry = get_entry(); entry != nullptr) [[likely]]
+      return entry;
+    return flush_and_get_entry();
+  }
 
   /// Returns the number of entries that are written and not yet taken by the kernel.
   unsigned prepared() noexcept {
@@ -192,6 +196,7 @@ class ring {
     std::size_t bytes = 0;
   };
 
+  io_uring_sqe* flush_and_get_entry() noexcept;
   /// Maps the queues and checks their sizes and offsets. Returns 0 or -errno.
   int map_queues(const io_uring_params& parameters);
   bool map_area(area& where, std::size_t bytes, std::uint64_t offset);

@@ -107,7 +107,9 @@ class uring_driver final : public driver {
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
+  void fill(io_uring_sqe& sqe, io_op& op) noexcept;
   bool is_registered(const file_operation& op) const noexcept;
+  void use_registered(io_uring_sqe& sqe, const file_operation& op) noexcept;
   bool arms(const io_op& op) const noexcept;
   next_step next_step_of(const io_op& op) const noexcept;
   bool write_marker() noexcept;
@@ -138,6 +140,7 @@ class uring_driver final : public driver {
   /// Finishes an operation that the kernel has returned, and closes its descriptor if that waits
   /// for it.
   void finish_operation(io_op& op, descriptor& d, int result) noexcept;
+  void finish_rarely(io_op& op, descriptor& d, int result) noexcept;
   void submit_again(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void learn_arming(direction& q) noexcept;

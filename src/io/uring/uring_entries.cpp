@@ -22,7 +22,7 @@ namespace {
 
 /// The number of listed sends at which all are passed to the kernel. More would delay the first of
 /// them for little: with half of them a send costs 2 % more.
-constexpr unsigned batched_sends_max = 32;
+constexpr unsigned batched_sends_max = 64;
 
 /// The attempts to get an entry at the end of a context. With the longest back-off between two of
 /// them they take more than ten seconds.
@@ -92,8 +92,16 @@ void fill_send(io_uring_sqe& sqe, const io_op& op) noexcept {
   if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
 }
 
-/// Fills an entry for an operation that a direct call could not complete.
-void fill(io_uring_sqe& sqe, io_op& op) noexcept {
+/// Returns whether the ring makes this call. IORING_OP_FTRUNCATE exists since Linux 6.9; of the
+/// calls after open the kernel's own threads would make each, as ours do.
+bool has_entry(file_call call) noexcept {
+  return call <= file_call::open && call != file_call::resize;
+}
+
+}  // namespace
+
+/// Fills an entry for an operation that a direct call could not complete, or that is batched.
+inline void uring_driver::fill(io_uring_sqe& sqe, io_op& op) noexcept {
   switch (ring_form_of(op)) {
     case ring_form::receive:
       return fill_receive(sqe, op);
@@ -101,8 +109,12 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       return fill_send(sqe, op);
     case ring_form::poll:
       return fill_poll(sqe, op.target->fd, awaited_events(op.kind));
-    case ring_form::file:
-      return fill_file(sqe, static_cast<file_operation&>(op));
+    case ring_form::file: {
+      auto& call = static_cast<file_operation&>(op);
+      fill_file(sqe, call);
+      if (is_registered(call)) use_registered(sqe, call);
+      return;
+    }
     case ring_form::raw:
       return fill_raw(op, sqe);
     case ring_form::none:
@@ -111,13 +123,11 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
 }
 
-/// Returns whether the ring makes this call. IORING_OP_FTRUNCATE exists since Linux 6.9; of the
-/// calls after open the kernel's own threads would make each, as ours do.
-bool has_entry(file_call call) noexcept {
-  return call <= file_call::open && call != file_call::resize;
+void uring_driver::use_registered(io_uring_sqe& sqe, const file_operation& op) noexcept {
+  sqe.opcode = sqe.opcode == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+  sqe.buf_index = static_cast<std::uint16_t>(op.registered - 1);
+  ++registered_in_flight_;
 }
-
-}  // namespace
 
 void uring_driver::submit(io_op& op) noexcept {
   switch (next_step_of(op)) {
@@ -157,12 +167,6 @@ bool uring_driver::write_operation(io_op& op) noexcept {
   io_uring_sqe* sqe = entry();
   if (sqe == nullptr) return false;
   fill(*sqe, op);
-  if (is_file(op.kind) && is_registered(static_cast<const file_operation&>(op))) {
-    sqe->opcode = sqe->opcode == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
-    sqe->buf_index =
-        static_cast<std::uint16_t>(static_cast<const file_operation&>(op).registered - 1);
-    ++registered_in_flight_;
-  }
   sqe->user_data = uring::token_of(op);
   annotate_release(&op);
   advance(op, op_event::submit);

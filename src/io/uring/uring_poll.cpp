@@ -270,6 +270,12 @@ void uring_driver::take_file(file_operation& op, int result) noexcept {
 }
 
 void uring_driver::finish_operation(io_op& op, descriptor& d, int result) noexcept {
+  if (result >= 0 && !is_closing(d)) [[likely]]
+    return host_.finish(op, result);
+  finish_rarely(op, d, result);
+}
+
+[[gnu::noinline]] void uring_driver::finish_rarely(io_op& op, descriptor& d, int result) noexcept {
   // A cancel interrupts an operation that is on a kernel worker thread; an operation with EINTR
   // that was not cancelled has been submitted again before.
   host_.finish(op, result == -EINTR ? -ECANCELED : result);
