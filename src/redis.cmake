@@ -10,6 +10,7 @@ beck_library(beck_redis
     redis/cluster.cpp
     redis/cluster_call.cpp
     redis/cluster_core.cpp
+    redis/cluster_core_tend.cpp
     redis/cluster_map.cpp
     redis/cluster_replies.cpp
     redis/command_error.cpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The URL is cut into those of single servers: one for each sentinel, and one for the primary.
-#include "redis/sentinel_url.hpp"
+#include "redis/sentinels.hpp"
 
 #include <stdexcept>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sentinels that name the primary: each is asked, and watched for announcements, as long as a
-// connection of the client lives. The answer with the greatest configuration epoch counts.
+// The sentinels that name the primary, and the URL that names them: each is asked, and watched for
+// announcements, as long as a connection of the client lives. The answer with the greatest
+// configuration epoch counts.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <beck/coro/event.hpp>
@@ -16,10 +18,26 @@
 #include <beck/redis/subscription.hpp>
 #include <beck/run/stop_token.hpp>
 
-#include "redis/sentinel_url.hpp"
+#include "redis/handshake.hpp"
 #include "redis/slot_map.hpp"
 
 namespace beck::redis::detail {
+
+/// The sentinels, the name of the primary, and the login and database there.
+struct sentinel_url {
+  static constexpr std::size_t sentinels_max = 32;
+
+  std::vector<server_url> sentinels;  ///< with their own login
+  std::string name;                   ///< of the primary
+  server_url primary;                 ///< without an address
+};
+
+/// Returns whether the scheme of a URL is redis+sentinel or rediss+sentinel.
+bool is_sentinel_url(std::string_view text) noexcept;
+
+/// Parses a URL; see redis::client. Throws std::invalid_argument, whose text does not contain the
+/// URL: it may have a password.
+sentinel_url parse_sentinel_url(std::string_view text);
 
 /// The kinds of answers of a sentinel.
 enum class sentinel_word : std::uint8_t {

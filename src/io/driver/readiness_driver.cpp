@@ -11,17 +11,53 @@
 #include "io/op/transitions.hpp"
 
 namespace beck::detail {
+namespace {
+
+/// Returns whether an operation of `d` waits for an event.
+bool has_parked(const descriptor& d) noexcept {
+  for (const direction& q : d.queue) {
+    if (q.current != nullptr && q.current->state == op_state::parked) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+readiness_driver::readiness_driver(driver_host& host, bool unwatches) noexcept
+    : host_(host), unwatches_(unwatches && !host.is_shared()) {}
 
 void readiness_driver::attach(descriptor& d) noexcept {
   // The first attempt costs no additional call: the descriptor is not watched yet.
   note_ready(d.queue[direction_in]);
   note_ready(d.queue[direction_out]);
+  if (unwatches_) d.queue[direction_in].arming.begin_unarmed();
+}
+
+/// Lists `op`, or queues its attempt, if it is a read that needs no events: late attempts have kept
+/// finding data. Returns false if it needs them.
+bool readiness_driver::submit_unwatched(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_in];
+  if (!q.arming.arms()) return false;
+  if (!worth_attempting_late(op, q)) {
+    if (q.ready != readiness::no) {  // the budget was spent
+      host_.queue_attempt(op);
+      return true;
+    }
+    q.arming.stop();
+    return false;
+  }
+  advance(op, op_event::list);
+  fresh_.add(op);
+  if (q.arming.take_return() && is_watched(d) && !has_parked(d)) unwatch(d);
+  return true;
 }
 
 void readiness_driver::submit(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return host_.finish(op, -EOPNOTSUPP);  // there is no ring
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
+  if (unwatches_ && &q == &d.queue[direction_in] && submit_unwatched(op)) return;
   const bool is_reported = is_watched(d) && &q == &d.queue[direction_in];  // by every watch
   if (!is_reported && !is_file(op.kind) && !watch(d, op)) return;
   switch (step_by_readiness(op, q)) {

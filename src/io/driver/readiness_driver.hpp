@@ -30,11 +30,14 @@ class readiness_driver : public driver {
   unsigned in_flight() const noexcept override { return 0; }
 
  protected:
-  explicit readiness_driver(driver_host& host) noexcept : host_(host) {}
+  /// `unwatches`: the driver has unwatch().
+  explicit readiness_driver(driver_host& host, bool unwatches = false) noexcept;
 
   /// Makes the kernel report events of `d`, if it does not yet. Returns false if that is
   /// impossible; `op`, which was to be parked, has then been finished or queued.
   virtual bool watch(descriptor& d, io_op& op) noexcept = 0;
+  /// Ends the kernel's reports of events of `d`.
+  virtual void unwatch(descriptor& /*d*/) noexcept {}
   /// Adds `change` to the number of operations that only an event can wake.
   virtual void count_parked(int /*change*/) noexcept {}
 
@@ -50,7 +53,11 @@ class readiness_driver : public driver {
 
   driver_host& host_;
 
+  const bool unwatches_;
+
  private:
+  bool submit_unwatched(io_op& op) noexcept;
+
   lazy_list due_;    // attempted in the next poll
   lazy_list fresh_;  // attempted in the poll after that
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of an operation: its start, its attempts if it is a stream transfer, its result and its
-// steps. Its state changes only through advance() (transitions.hpp).
+// The life of an operation: its start, its attempts if it is a stream transfer, and its result. Its
+// state changes only through advance() (transitions.hpp).
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -330,39 +330,6 @@ void op_engine::leave_direction(io_op& op) noexcept {
     }
   }
   q.handing_over = false;
-}
-
-// --- steps ---------------------------------------------------------------------------------------
-// Between two steps an operation stays the current one of its direction. No other operation can
-// come in between, and cancel() and close() find it there.
-
-/// Makes `op`, whose first step has finished inside start(), the current operation of its
-/// direction.
-void op_engine::hold_direction(io_op& op) noexcept {
-  if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
-  direction& q = op.target->queue[direction_of(op.kind)];
-  // otherwise its stream had expired, and another operation is current
-  if (q.current == nullptr) q.current = &op;
-}
-
-bool op_engine::step_again(io_op& op) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
-  if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.result = cancelled_result_of(op);
-    return true;
-  }
-  count_outstanding(1);
-  advance(op, op_event::wake);  // under way again: the driver may refuse it at once, and finish it
-  if (!attempt_current(op)) return false;
-  advance(op, op_event::finish);
-  count_outstanding(-1);
-  return true;
-}
-
-void op_engine::end_steps(io_op& op) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
-  op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
-  leave_direction(op);
 }
 
 // --- called by headers ---------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Attempts of operations other than stream transfers, which are in op_engine.cpp: accepts,
 // datagrams, reads into leased buffers. An accept can lack a descriptor number, and such a read a
-// buffer; then they pause.
+// buffer; then they pause. And the steps of composed operations.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -123,6 +123,39 @@ bool op_engine::pause_if_exhausted(io_op& op) noexcept {
 void op_engine::leave_pause(io_op& op) noexcept {
   if (!is_paused(op)) return;
   op.kind == op_kind::receive_lease ? leases_->leave(op) : accepts_.remove(op);
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+// Between two steps an operation stays the current one of its direction. No other operation can
+// come in between, and cancel() and close() find it there.
+
+/// Makes `op`, whose first step has finished inside start(), the current operation of its
+/// direction.
+void op_engine::hold_direction(io_op& op) noexcept {
+  if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  // otherwise its stream had expired, and another operation is current
+  if (q.current == nullptr) q.current = &op;
+}
+
+bool op_engine::step_again(io_op& op) noexcept {
+  const operation_lock held(*this, *op.target, op.kind);
+  if ((op.flags & io_op::flag_cancelled) != 0) {
+    op.result = cancelled_result_of(op);
+    return true;
+  }
+  count_outstanding(1);
+  advance(op, op_event::wake);  // under way again: the driver may refuse it at once, and finish it
+  if (!attempt_current(op)) return false;
+  advance(op, op_event::finish);
+  count_outstanding(-1);
+  return true;
+}
+
+void op_engine::end_steps(io_op& op) noexcept {
+  const operation_lock held(*this, *op.target, op.kind);
+  op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
+  leave_direction(op);
 }
 
 bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {

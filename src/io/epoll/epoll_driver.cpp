@@ -34,7 +34,7 @@ int no_events(const char* call, int error) noexcept {
 }  // namespace
 
 epoll_driver::epoll_driver(driver_host& host, const std::string& refused)
-    : readiness_driver(host),
+    : readiness_driver(host, true),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -60,13 +60,15 @@ void epoll_driver::close_handles() noexcept {
 }
 
 bool epoll_driver::detach(descriptor& d) noexcept {
-  if (is_watched(d)) {  // close(2) alone would leave a duplicated descriptor registered
-    epoll_event unused{};
-    ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
-    advance(d, watch_event::end);
-  }
-  d.watches_room = false;
+  if (is_watched(d)) unwatch(d);  // close(2) alone would leave a duplicated descriptor registered
   return d.in_kernel == 0;
+}
+
+void epoll_driver::unwatch(descriptor& d) noexcept {
+  epoll_event unused{};
+  ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
+  advance(d, watch_event::end);
+  d.watches_room = false;
 }
 
 /// Room is watched for once an operation lacks it: a UNIX socket and a pipe report room each time

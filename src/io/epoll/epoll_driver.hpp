@@ -43,6 +43,7 @@ class epoll_driver final : public readiness_driver {
   static constexpr std::size_t events_max = 16384;
 
   bool watch(descriptor& d, io_op& op) noexcept override;
+  void unwatch(descriptor& d) noexcept override;
   void count_parked(int change) noexcept override;
   /// Collects the events that are there now if `timeout` is 0; otherwise waits for events until the
   /// deadline.

@@ -64,6 +64,13 @@ class arming_record {
   /// Notes the outcome of a receive that was not armed; `at_once`: its data was there one poll
   /// later.
   void note_unarmed(bool at_once) noexcept;
+  /// Begins without arming.
+  void begin_unarmed() noexcept { arms_ = false; }
+  /// Ends arming: events are needed.
+  void stop() noexcept {
+    arms_ = returned_ = false;
+    balance_ = 0;
+  }
   /// Returns true once after each return to arming, which makes the descriptor's events useless.
   bool take_return() noexcept {
     const bool returned = returned_;
