@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
 
 namespace beck::detail {
 namespace {
@@ -82,7 +82,7 @@ void socket_calls::listen(descriptor& d, int backlog, error_code& ec) noexcept {
 
 void socket_calls::shutdown(descriptor& d, int how, error_code& ec) noexcept {
   const object_use inside = use_of(d, "shutdown", object_use::kind::beside_others);
-  flush_sends(*d.loop);
+  flush_sends();
   ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).shutdown(d.fd, how));
 }
 

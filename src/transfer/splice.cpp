@@ -78,6 +78,7 @@ int splice_operation::try_now() noexcept {
   from_life_ = from_->generation;
   to_life_ = to_->generation;
   io_loop& loop = *from_->loop;
+  flush_sends();  // on the stream that takes the bytes
   if (!loop.on_runner() || !runner::current()->spend(runner::call_weight)) return -EAGAIN;
   return move();
 }

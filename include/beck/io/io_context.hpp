@@ -66,7 +66,7 @@ struct context_stats {
   std::uint64_t wrong_attempts = 0;      ///< those that ended with EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
   std::uint64_t arming_stops = 0;        ///< sockets whose receives are no longer submitted early
-  std::uint64_t sends_batched = 0;       ///< sends submitted with others in the next poll
+  std::uint64_t sends_batched = 0;       ///< sends that have waited for others
   std::uint64_t leases = 0;              ///< buffers lent by async_receive()
   std::uint64_t lease_waits = 0;         ///< receives that found no free buffer
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
@@ -128,8 +128,10 @@ class io_context : public execution_context {
       arming_ = how;
       return *this;
     }
-    /// Sets whether io_uring sends small messages together with others at the next poll while many
-    /// sockets are busy. With false each is sent at once. For measuring, too. Default: true.
+    /// Sets whether sends of up to 4 KiB may wait for others on io_uring while many sockets are
+    /// busy: at most for the handlers that are ready, and for any call of the library that could
+    /// depend on them (docs/mechanisms.md). With false each is sent at once, also by a handler that
+    /// then blocks until the peer has acted on it. Default: true.
     options& batched_sends(bool on) noexcept {
       batched_sends_ = on;
       return *this;

@@ -67,9 +67,6 @@ class driver {
   /// stays listed, and is ended by its flag when its list is taken.
   virtual bool unlist(io_op& op) noexcept = 0;
 
-  /// Passes the sends that wait for the next poll to the kernel now.
-  virtual void flush_sends() noexcept {}
-
   /// Polls the kernel once: submits the prepared entries and collects the events and completions. A
   /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none).
   virtual void poll(poll_mode mode, std::int64_t deadline) noexcept = 0;
@@ -104,6 +101,11 @@ class driver {
   virtual const char* report() const noexcept = 0;
   virtual void add_stats(context_stats& stats) const noexcept = 0;
 };
+
+/// Makes the sends now that the loop of this thread has kept for its next poll, and takes their
+/// results. Called before anything that could show that they have waited, and before the thread
+/// leaves the loop. Thread: any.
+void flush_sends() noexcept;
 
 // The choice of a driver: the only place that knows all drivers.
 

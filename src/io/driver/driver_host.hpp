@@ -65,18 +65,25 @@ class driver_host {
   system& sys() noexcept { return *system_; }
   context_stats& counters() noexcept { return counters_; }
   const readiness_rules& rules() const noexcept { return rules_; }
-  void batch_sends(bool on) noexcept { rules_.batches_sends = on; }
+  void batch_sends(bool on) noexcept { batches_sends_ = on; }
+  bool batches_sends() const noexcept { return batches_sends_; }
+  /// Returns whether `op` waits for the next poll instead of being attempted. Not in a child of
+  /// fork: nothing polls there.
+  bool batches(const io_op& op, const direction& q) const noexcept {
+    return batches_sends_ && may_be_batched(op, q) && !is_forked_copy();
+  }
   bool is_shared() const noexcept { return is_shared_; }
   /// Returns whether this process is a child of fork of the process that made the loop.
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
  protected:
   driver_host(io_loop& loop, bool shared, bool learns) noexcept
-      : is_shared_(shared), rules_{learns, true, false}, descriptors_(loop) {}
+      : is_shared_(shared), rules_{learns, true}, descriptors_(loop) {}
   ~driver_host() = default;
 
   entry_queue queue_;
   const bool is_shared_;
+  bool batches_sends_ = false;
   readiness_rules rules_;
   const unsigned forks_ = fork_count();
   std::unique_ptr<system> system_;

@@ -76,8 +76,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
-  if (q.current != nullptr || !(is_vain(op, q) || rules_.batches(op, q)))
-    return start_in_turn(op, d, q);
+  if (q.current != nullptr || !(is_vain(op, q) || batches(op, q))) return start_in_turn(op, d, q);
   ++outstanding_;
   q.current = &op;
   lend_buffers(op);
@@ -88,8 +87,8 @@ bool op_engine::start_immediate(io_op& op) noexcept {
 /// Queues `op` behind the current operation of its direction, or attempts it and passes it to the
 /// driver. Out of line, so that the usual start need not save registers.
 [[gnu::noinline]] bool op_engine::start_in_turn(io_op& op, descriptor& d, direction& q) noexcept {
-  if (q.current != nullptr && &q == &d.queue[direction_out]) {
-    send_now(d);
+  if (is_sending(d) && &q == &d.queue[direction_out]) {
+    flush_sends();
     if (q.current == nullptr) return start_immediate(op);
   }
   if (q.current != nullptr) {

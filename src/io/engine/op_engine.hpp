@@ -93,9 +93,6 @@ class op_engine : public driver_host {
   /// Ends the operations in flight in the directions of `d` with error::timeout, because its
   /// deadline has passed.
   void expire(descriptor& d) noexcept;
-  /// Attempts a send of `d` that waits for the next poll. Called before anything else happens to
-  /// its direction: the wait must have no other effect than its delay.
-  void send_now(descriptor& d) noexcept;
 
   // --- descriptors
   /// Opens `d` with the descriptor number `fd`, which is open and non-blocking.

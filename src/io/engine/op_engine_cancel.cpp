@@ -6,17 +6,8 @@
 #include <beck/detail/file_operation.hpp>
 
 #include "io/engine/op_engine.hpp"
-#include "io/op/transitions.hpp"
 
 namespace beck::detail {
-
-void op_engine::send_now(descriptor& d) noexcept {
-  io_op* const op = d.queue[direction_out].current;
-  if (op == nullptr || op->kind != op_kind::send || op->state != op_state::listed) return;
-  if (!driver_->unlist(*op)) return;
-  advance(*op, op_event::wake);
-  if (attempt_current(*op)) finish(*op, op->result);
-}
 
 void op_engine::cancel_one(io_op& op) noexcept {
   switch (op.state) {
@@ -59,7 +50,7 @@ std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) no
 std::size_t op_engine::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
   const descriptor_lock held(*this, d);
-  send_now(d);
+  if (is_sending(d)) flush_sends();
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
     count += 1 + mark_cancelled(q.waiting);
@@ -77,7 +68,7 @@ void op_engine::cancel(io_op& op, bool try_first) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) return cancel_wait(op);
   if (op.kind == op_kind::job) return cancel_blocking(op);
   const descriptor_lock held(*this, *op.target);
-  send_now(*op.target);
+  if (is_sending(*op.target)) flush_sends();
   cancel_directed(op, try_first);
 }
 

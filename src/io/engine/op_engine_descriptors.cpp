@@ -40,7 +40,7 @@ void op_engine::close(descriptor& d) noexcept {
   disarm(d);
   wait_until_untried(d);
   if (is_closing(d)) return;
-  send_now(d);
+  if (is_sending(d)) flush_sends();
   if (d.fd >= 0 || d.files != nullptr) {  // an open of a file may be under way
     // first, so that the end of its last operation does not close it
     advance(d, slot_event::detach);
@@ -82,7 +82,7 @@ int op_engine::release(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   wait_until_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
-  send_now(d);
+  if (is_sending(d)) flush_sends();
   advance(d, slot_event::detach);  // first, so that no operation that ends now keeps its direction
   abandon_all(d);
   const bool is_detached = driver_->detach(d);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 #include <beck/base/assert.hpp>
 #include <beck/detail/deferred_init.hpp>
@@ -39,6 +40,7 @@ class io_loop::run_guard {
 
 io_loop::run_guard::run_guard(io_loop& loop)
     : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
+  flush_sends();  // of the loop whose handler runs or polls this one
   if (!nested_) loop.expect_own_process();
   bound_.emplace(loop.runner_);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
@@ -52,8 +54,9 @@ io_loop::run_guard::run_guard(io_loop& loop)
 io_loop::run_guard::~run_guard() {
   // Restores the limit of the run() around this call; stop() ends both.
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
+  flush_sends();
   if (nested_) return;
-  loop_.driver_->flush_sends();
+  loop_.batch_sends(false);
   loop_.mail_.run_by(nullptr);
   bound_.reset();  // this thread is not the runner any more
   loop_.slot_.leave();
@@ -153,6 +156,7 @@ std::size_t io_loop::step(std::size_t handlers) {
 
 void io_loop::run_batch(std::uint64_t delivered_max) {
   std::int64_t started = 0;
+  unsigned look_at = look_every_;
   for (unsigned n = 1; !queue_.empty(); ++n) {
     if (n > batch_entries_max || (n > batch_entries_min && batch_over_)) break;
     queue_entry* entry = queue_.pop();
@@ -160,11 +164,24 @@ void io_loop::run_batch(std::uint64_t delivered_max) {
     ++entries_since_poll_;
     runner_.run(entry);
     if (stopped() || runner_.counters.delivered >= delivered_max) break;
-    if (n % batch_entries_min != 0) continue;
+    if (n < look_at) continue;
     const std::int64_t now = system_->now();  // short batches never read the clock
-    runner_.read_at = now;
+    learn_pace(now - std::exchange(runner_.read_at, now));
+    look_at = n + look_every_;
+    if (look_every_ < batch_entries_slow) flush_sends();
+    if (look_every_ < batch_entries_min && batch_over_) break;
     if (started == 0) started = now;
     if (now - started > batch_ns_max) break;
+  }
+}
+
+/// Learns how many entries take look_ns: the clock is read again after as many, at most
+/// batch_entries_min. `elapsed`: the time that `look_every_` entries have taken.
+void io_loop::learn_pace(std::int64_t elapsed) noexcept {
+  if (elapsed <= look_ns) {
+    look_every_ = std::min(2 * look_every_, batch_entries_min);
+  } else {
+    look_every_ = static_cast<unsigned>(std::max<std::int64_t>(look_every_ * look_ns / elapsed, 1));
   }
 }
 

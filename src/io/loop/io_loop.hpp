@@ -30,8 +30,12 @@ struct signal_state;
 class io_loop final : public op_engine {
  public:
   /// While entries are queued, run_batch() runs at least this number of them before it stops at the
-  /// batch's mark and the kernel is polled. The clock is read once for as many entries.
+  /// batch's mark and the kernel is polled; fewer if they take longer than look_ns. The clock is
+  /// read once for as many entries.
   static constexpr unsigned batch_entries_min = 64;
+  static constexpr std::int64_t look_ns = 32'000;
+  /// Where fewer entries take look_ns, sends must not wait for the next poll.
+  static constexpr unsigned batch_entries_slow = 16;
   /// The bounds of one run_batch(): when it reaches one of them, timers and mail are checked before
   /// the rest of the batch runs.
   static constexpr unsigned batch_entries_max = 1024;
@@ -239,6 +243,7 @@ class io_loop final : public op_engine {
   /// Runs queued entries until the batch is over, a bound of a batch is reached, or the runner has
   /// delivered `delivered_max` handlers in total.
   void run_batch(std::uint64_t delivered_max);
+  void learn_pace(std::int64_t elapsed) noexcept;
   /// Returns whether `entry` runs no user code, so that it need not wait behind handlers. A new
   /// kind of command is listed here; send_command() asserts that.
   static bool is_command(const queue_entry& entry) noexcept;
@@ -293,6 +298,7 @@ class io_loop final : public op_engine {
   };
 
   std::uint64_t entries_since_poll_ = 0;
+  unsigned look_every_ = batch_entries_min;  // entries between two readings of the clock
   bool batch_over_ = true;
   timer_queue timers_;
   wall_timers wall_timers_;

@@ -51,12 +51,6 @@ inline object_use use_for(io_op& op) noexcept {
                                         : use_of(*op.target, name_of(op.kind));
 }
 
-/// Passes the sends that wait for the next poll to the kernel, if this thread runs the loop: before
-/// a call whose effect may depend on them, or that may take long.
-inline void flush_sends(io_loop& loop) noexcept {
-  if (loop.on_runner()) loop.drv().flush_sends();
-}
-
 /// Attempts `op` on a thread that does not run its loop exclusively. Returns false if it has to be
 /// started, which is always so on an exclusive loop. Out of line: the usual path needs no registers
 /// for it.

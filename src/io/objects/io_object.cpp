@@ -117,7 +117,10 @@ io_object::~io_object() {
 }
 
 bool io_object::is_open() const noexcept { return descriptor_->fd >= 0; }
-int io_object::native_handle() const noexcept { return descriptor_->fd; }
+int io_object::native_handle() const noexcept {
+  flush_sends();  // the caller may use it
+  return descriptor_->fd;
+}
 const any_io_executor& io_object::object_executor() const noexcept {
   return vacated_ ? vacated_ : descriptor_->executor;
 }
@@ -249,6 +252,7 @@ void io_object::assign_handle(int fd, error_code& ec) noexcept {
 }
 
 std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
+  flush_sends();
   const descriptor& d = *descriptor_;
   const int bytes = d.fd < 0 ? -EBADF : d.loop->sys().available(d.fd);
   ec = make_error(bytes);
@@ -263,7 +267,7 @@ int io_object::perform_now(io_op& op) const noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);
   if (d.fd < 0) return -EBADF;
-  flush_sends(*d.loop);
+  flush_sends();
   system& sys = d.loop->sys();
   const std::size_t wanted = wanted_bytes(op);
   if (is_transfer(op.kind) && wanted == 0) return 0;

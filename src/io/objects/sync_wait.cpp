@@ -6,6 +6,8 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "io/driver/driver.hpp"
+
 namespace beck::detail {
 
 struct sync_event::state {
@@ -33,6 +35,7 @@ void sync_event::end(bool finished, std::exception_ptr error) noexcept {
 }
 
 void sync_event::wait() noexcept {
+  flush_sends();  // what the task waits for may depend on them
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->over; });
 }

@@ -113,6 +113,13 @@ inline bool is_watched(const descriptor& d) noexcept { return d.watch >= watch_s
 
 inline bool is_socket(const descriptor& d) noexcept { return d.nature < descriptor_nature::pipe; }
 
+/// Returns whether a send of `d` is under way, which flush_sends() may finish.
+inline bool is_sending(const descriptor& d) noexcept {
+  const io_op* const op = d.queue[direction_out].current;
+  return op != nullptr && op->kind == op_kind::send &&
+         (op->state == op_state::listed || op->state == op_state::in_kernel);
+}
+
 /// Returns the result of an operation that was cancelled.
 inline int cancelled_result_of(const io_op& op) noexcept {
   return (op.flags & io_op::flag_timed_out) != 0 ? timeout_result : cancelled_result;

@@ -76,7 +76,7 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner not even reading the slot is allowed.
   if (!loop.on_runner()) return attempt_off_runner(*this);
-  if (!worth_attempting(q, kind) || loop.rules().batches(*this, q)) return false;
+  if (!worth_attempting(q, kind) || loop.batches(*this, q)) return false;
   if (loop.run_state().budget() == 0 || q.current != nullptr || q.undelivered != nullptr)
     return false;
   if (d.fd < 0 || (is_closing(d) | d.expired)) return false;

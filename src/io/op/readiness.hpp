@@ -49,8 +49,8 @@ inline bool is_vain(const io_op& op, const direction& q) noexcept {
 /// The most bytes of a send that is batched with others.
 inline constexpr std::size_t batched_send_bytes_max = 4096;
 
-/// Returns whether `op` is a send that may wait for the next poll: it is small, and its socket had
-/// room the last time.
+/// Returns whether `op` is a send that may wait for the next poll: it is small, and nothing says
+/// that its socket has no room.
 inline bool may_be_batched(const io_op& op, const direction& q) noexcept {
   return op.kind == op_kind::send && q.ready != readiness::no && op.length != 0 &&
          op.length <= batched_send_bytes_max && is_socket(*op.target);
@@ -102,13 +102,6 @@ struct readiness_rules {
   /// Whether events of a watched socket say exactly when urgent data has arrived, unless another
   /// call takes it before.
   bool reports_urgent_data = true;
-  /// Whether small sends wait for the next poll. The driver sets it while polls find much.
-  bool batches_sends = false;
-
-  /// Returns whether `op` waits for the next poll instead of being attempted.
-  bool batches(const io_op& op, const direction& q) const noexcept {
-    return batches_sends && may_be_batched(op, q);
-  }
 
   /// Notes that a read has received `moved` of the `asked` bytes.
   void note_received(descriptor& d, direction& q, std::size_t asked,

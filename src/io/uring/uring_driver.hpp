@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The io_uring driver. Readiness comes from one multishot poll for each descriptor, as from epoll,
 // with one exception that makes it faster than epoll: small receives are armed lazily
-// (arming_record). Ring entries are written only inside poll(), and by detach() and
-// cancel_everything() before they enter the kernel, so no prepared entry can meet a descriptor
-// number that was reused.
+// (arming_record). Ring entries are written only inside poll(), and by detach(),
+// cancel_everything() and flush_sends() before they enter the kernel, so no prepared entry can meet
+// a descriptor number that was reused.
 #pragma once
 
 #include <cstdint>
@@ -87,8 +87,9 @@ class uring_driver final : public driver {
   /// A multishot poll repeats the events that woke it, and any arrival wakes with POLLPRI among
   /// others.
   bool reports_urgent_data() const noexcept override { return false; }
-  bool unlist(io_op& op) noexcept override;
-  void flush_sends() noexcept override;
+  bool unlist(io_op& op) noexcept override {
+    return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
+  }
   int register_buffers(const io_vector* parts, unsigned count) noexcept override;
   void unregister_buffers() noexcept override;
   void poll(poll_mode mode, std::int64_t deadline) noexcept override;
@@ -102,7 +103,12 @@ class uring_driver final : public driver {
   void add_stats(context_stats& stats) const noexcept override;
 
  private:
+  friend void detail::flush_sends() noexcept;
+
   // Writing entries (uring_entries.cpp).
+  void list_send(io_op& op) noexcept;
+  void submit_sends() noexcept;
+  void finish_sends() noexcept;
   /// Returns a free entry, after submitting a full queue; null if the kernel took nothing.
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
@@ -163,9 +169,12 @@ class uring_driver final : public driver {
   bool completes_at_once_ = false;  // completions now read were complete in enter_number_
   std::int64_t back_off_ns_ = 0;
 
+  /// The driver of this thread that has listed sends since its last poll.
+  static thread_local constinit uring_driver* listing_ [[gnu::tls_model("initial-exec")]];
   unsigned listed_sends_ = 0;     // sends that wait for the next poll
   unsigned found_ = 0;            // completions of the last poll, but for those of sends
   unsigned batches_refused_ = 0;  // polls that find much, until sends are batched again
+  unsigned next_refusal_ = 64;    // that number after the next batch that takes too long
   std::int64_t batch_began_ = 0;  // the end of the last poll, while sends are batched
 
   const io_vector* registered_ = nullptr;  // memory registered with the kernel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Turns operations into ring entries. Operations and cancels that find no room in the submission
-// queue stay on their list for the next poll (U1).
+// Turns operations into ring entries, and makes batched sends between two polls. Operations and
+// cancels that find no room in the submission queue stay on their list for the next poll (U1).
 #include <algorithm>
 #include <cerrno>
 
@@ -130,6 +130,8 @@ void uring_driver::use_registered(io_uring_sqe& sqe, const file_operation& op) n
 }
 
 void uring_driver::submit(io_op& op) noexcept {
+  if (op.kind == op_kind::send && host_.batches(op, op.target->queue[direction_out]))
+    return list_send(op);
   switch (next_step_of(op)) {
     case next_step::attempt:
       return host_.queue_attempt(op);
@@ -141,24 +143,13 @@ void uring_driver::submit(io_op& op) noexcept {
       return;
     case next_step::submit:
       advance(op, op_event::list);
-      now_.add(op);
-      if (op.kind != op_kind::send) return;
-      if (host_.rules().batches_sends) ++sends_batched_;
-      if (++listed_sends_ == batched_sends_max) flush_sends();
-      return;
+      return now_.add(op);
     case next_step::await_event:
       advance(op, op_event::park);
       return watch(*op.target);
     case next_step::on_thread:
       return host_.run_blocking(op);
   }
-}
-
-bool uring_driver::unlist(io_op& op) noexcept {
-  if (op.kind != op_kind::send) return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
-  if (!now_.remove(op)) return false;
-  if (listed_sends_ != 0) --listed_sends_;
-  return true;
 }
 
 io_uring_sqe* uring_driver::entry() noexcept { return ring_.get_entry_or_flush(); }
@@ -199,17 +190,39 @@ next_step uring_driver::next_step_of(const io_op& op) const noexcept {
     const file_call call = static_cast<const file_operation&>(op).call;
     return has_entry(call) ? next_step::submit : next_step::on_thread;
   }
-  const direction& q = op.target->queue[direction_of(op.kind)];
-  return host_.rules().batches(op, q) ? next_step::submit : step_on_ring(op, q, arms(op));
+  return step_on_ring(op, op.target->queue[direction_of(op.kind)], arms(op));
 }
 
-void uring_driver::flush_sends() noexcept {
-  if (listed_sends_ == 0 || host_.is_forked_copy()) return;
-  listed_sends_ = 0;
+// --- batched sends
+
+thread_local constinit uring_driver* uring_driver::listing_ = nullptr;
+
+void uring_driver::list_send(io_op& op) noexcept {
+  advance(op, op_event::list);
+  now_.add(op);
+  listing_ = this;
+  ++sends_batched_;
+  if (++listed_sends_ == batched_sends_max) submit_sends();
+}
+
+/// Passes the listed sends to the kernel. The next poll takes their results, or flush_sends().
+void uring_driver::submit_sends() noexcept {
   const std::int64_t began = host_.sys().now();
+  listed_sends_ = 0;
   write_or_keep(now_);
   enter(0, 0);
   batch_began_ += host_.sys().now() - began;  // only the time of handlers is of interest
+}
+
+void uring_driver::finish_sends() noexcept {
+  listing_ = nullptr;
+  if (host_.is_forked_copy()) return;  // the ring is the parent's
+  if (listed_sends_ != 0) submit_sends();
+  collect();
+}
+
+void flush_sends() noexcept {
+  if (uring_driver::listing_ != nullptr) uring_driver::listing_->finish_sends();
 }
 
 /// Writes the operations of a list, finishes those that were cancelled meanwhile, and keeps those

@@ -32,8 +32,9 @@ constexpr unsigned batch_found_min = 8;
 constexpr std::int64_t batch_handler_ns_max = 4'000;
 
 /// The number of polls that find much, after handlers that have taken longer, until sends wait
-/// again.
-constexpr unsigned batches_refused_max = 64;
+/// again. Doubles each time that they take longer again.
+constexpr unsigned batches_refused_min = 64;
+constexpr unsigned batches_refused_max = 4096;
 
 /// Returns whether a result was not requested and says nothing about the descriptor: the kernel
 /// ends the operations of a thread that has ended (U18), and multishots for its own reasons (U8).
@@ -63,6 +64,7 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
 
 void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
   const bool sends = std::exchange(listed_sends_, 0) != 0;
+  if (listing_ == this) listing_ = nullptr;
   write_prepared();
   write_or_keep(due_);
   due_.rotate(fresh_);
@@ -99,9 +101,13 @@ void uring_driver::begin_batch() noexcept {
 
 /// Learns from the time for which the handlers of the last poll have delayed batched sends.
 void uring_driver::end_batch() noexcept {
-  if (!host_.rules().batches_sends) return;
-  if (host_.sys().now() - batch_began_ > std::int64_t{found_} * batch_handler_ns_max)
-    batches_refused_ = batches_refused_max;
+  if (!host_.batches_sends()) return;
+  if (host_.sys().now() - batch_began_ <= std::int64_t{found_} * batch_handler_ns_max) {
+    next_refusal_ = batches_refused_min;
+  } else {
+    batches_refused_ = next_refusal_;
+    if (next_refusal_ < batches_refused_max) next_refusal_ *= 2;
+  }
 }
 
 /// Returns whether entries found no room in the queue (U2, U3). Without this check a sleep might
