@@ -33,23 +33,20 @@ void readiness_driver::attach(descriptor& d) noexcept {
   if (unwatches_) d.queue[direction_in].arming.begin_unarmed();
 }
 
-/// Lists `op`, or queues its attempt, if it is a read that needs no events: late attempts have kept
-/// finding data. Returns false if it needs them.
+/// Lists `op`, or queues its attempt, if its socket is to stay without events: late attempts of its
+/// reads have kept finding data. Returns false if `op` needs them.
 bool readiness_driver::submit_unwatched(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_in];
   if (!q.arming.arms()) return false;
   if (!worth_attempting_late(op, q)) {
-    if (q.ready != readiness::no) {  // the budget was spent
-      host_.queue_attempt(op);
-      return true;
-    }
-    q.arming.stop();
-    return false;
+    if (q.ready == readiness::no) return false;
+    host_.queue_attempt(op);
+    return true;
   }
   advance(op, op_event::list);
   fresh_.add(op);
-  if (q.arming.take_return() && is_watched(d) && !has_parked(d)) unwatch(d);
+  if (q.arming.take_return() && is_watched(d)) has_parked(d) ? q.arming.stop() : unwatch(d);
   return true;
 }
 
@@ -57,9 +54,12 @@ void readiness_driver::submit(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return host_.finish(op, -EOPNOTSUPP);  // there is no ring
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
-  if (unwatches_ && &q == &d.queue[direction_in] && submit_unwatched(op)) return;
-  const bool is_reported = is_watched(d) && &q == &d.queue[direction_in];  // by every watch
-  if (!is_reported && !is_file(op.kind) && !watch(d, op)) return;
+  const bool reads = &q == &d.queue[direction_in];
+  if (unwatches_ && reads && submit_unwatched(op)) return;
+  if (!(reads && is_watched(d)) && !is_file(op.kind)) {  // every watch reports what reads wait for
+    if (unwatches_) d.queue[direction_in].arming.stop();
+    if (!watch(d, op)) return;
+  }
   switch (step_by_readiness(op, q)) {
     case next_step::on_thread:
       return host_.run_blocking(op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt
-// finds nothing, and changed once, when the first attempt to write does; there is no re-arming.
+// The epoll driver: each descriptor is registered edge-triggered, when its first attempt finds
+// nothing, and changed once, when the first attempt to write does; there is no re-arming. The
+// registration ends while reads need no events.
 #pragma once
 
 #include <atomic>

@@ -64,10 +64,12 @@ class arming_record {
   /// Notes the outcome of a receive that was not armed; `at_once`: its data was there one poll
   /// later.
   void note_unarmed(bool at_once) noexcept;
-  /// Begins without arming.
+  /// Begins without arming. Where there is no ring, arming stands for the form without events:
+  /// reads are attempted one poll later, and the descriptor is not watched.
   void begin_unarmed() noexcept { arms_ = false; }
-  /// Ends arming: events are needed.
+  /// Ends arming, if there is any: events are needed.
   void stop() noexcept {
+    if (!arms_) return;
     arms_ = returned_ = false;
     balance_ = 0;
   }
@@ -81,7 +83,7 @@ class arming_record {
  private:
   static constexpr int later_enough = 8;       // the surplus of late data that ends arming
   static constexpr int at_once_enough = -16;   // the surplus of early data that makes a return easy
-  static constexpr unsigned patience_max = 4;  // limits the hits before a return to 8 to 128
+  static constexpr unsigned patience_max = 4;  // limits the hits before a return to 7 to 127
 
   std::uint8_t enter_number_ = 0;
   std::int8_t balance_ = 0;  // the evidence against the present form

@@ -102,6 +102,23 @@ CONFORMANCE_ON(beck::test::epoll, "sockets are unwatched again, later each time"
   });
 }
 
+CONFORMANCE_ON(beck::test::epoll, "a socket that another operation watched is unwatched again") {
+  with_streams([](auto& ctx, auto& to, auto& from) {
+    for (const bool before : {true, false}) {
+      outcome failed;
+      if (before) to.async_wait(beck::socket_base::wait_error, note(failed));
+      receive_late(ctx, to, from, 150);
+      if (!before) to.async_wait(beck::socket_base::wait_error, note(failed));
+      CHECK(receive_late(ctx, to, from, 4) != 0);
+      to.cancel();
+      let_settle(ctx);
+      CHECK(failed.aborted());
+      receive_late(ctx, to, from, 150);
+      CHECK(receive_late(ctx, to, from, 100) == 0);
+    }
+  });
+}
+
 CONFORMANCE_ON(beck::test::epoll, "without lazy speculation sockets stay watched") {
   beck::io_context ctx(context_options().lazy_speculation(false));
   beck::test::stream_pair pair(ctx);
