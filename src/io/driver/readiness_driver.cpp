@@ -30,7 +30,6 @@ void readiness_driver::attach(descriptor& d) noexcept {
   // The first attempt costs no additional call: the descriptor is not watched yet.
   note_ready(d.queue[direction_in]);
   note_ready(d.queue[direction_out]);
-  if (unwatches_) d.queue[direction_in].arming.begin_unarmed();
 }
 
 /// Lists `op`, or queues its attempt, if its socket is to stay without events: late attempts of its

@@ -64,10 +64,8 @@ class arming_record {
   /// Notes the outcome of a receive that was not armed; `at_once`: its data was there one poll
   /// later.
   void note_unarmed(bool at_once) noexcept;
-  /// Begins without arming. Where there is no ring, arming stands for the form without events:
-  /// reads are attempted one poll later, and the descriptor is not watched.
-  void begin_unarmed() noexcept { arms_ = false; }
-  /// Ends arming, if there is any: events are needed.
+  /// Ends arming, if there is any: events are needed. On epoll, arming stands for the form without
+  /// events: reads are attempted one poll later, and the descriptor is not watched.
   void stop() noexcept {
     if (!arms_) return;
     arms_ = returned_ = false;

@@ -144,6 +144,21 @@ CONFORMANCE_ON(beck::test::uring, "sends do not wait after handlers that have ta
   CHECK(takes(0).sends_batched == many);
 }
 
+CONFORMANCE_ON(beck::test::uring, "a send among handlers that take long does not wait for all") {
+  beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  system.clock_ns = system.now();
+  crowd all(ctx, 200);
+  std::string seen;
+  const auto grown = all.play([&](int i) {
+    system.clock_ns += 10'000;
+    if (i == 70) all.send(i, "abc");
+    if (i == 80) seen = arrived(all.fd(70));
+  });
+  CHECK(grown.sends_batched == 1);
+  CHECK(seen == "abc");
+}
+
 CONFORMANCE_ON(beck::test::uring, "the time of sends is not that of handlers") {
   beck::io_context ctx(context_options());
   beck::test::faulty_system& system = beck::test::make_faulty(ctx);
