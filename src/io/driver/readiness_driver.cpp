@@ -30,6 +30,7 @@ void readiness_driver::attach(descriptor& d) noexcept {
   // The first attempt costs no additional call: the descriptor is not watched yet.
   note_ready(d.queue[direction_in]);
   note_ready(d.queue[direction_out]);
+  if (unwatches_) d.queue[direction_in].arming.begin_unarmed();
 }
 
 /// Lists `op`, or queues its attempt, if its socket is to stay without events: late attempts of its
@@ -53,11 +54,13 @@ void readiness_driver::submit(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return host_.finish(op, -EOPNOTSUPP);  // there is no ring
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
-  const bool reads = &q == &d.queue[direction_in];
-  if (unwatches_ && reads && submit_unwatched(op)) return;
-  if (!(reads && is_watched(d)) && !is_file(op.kind)) {  // every watch reports what reads wait for
-    if (unwatches_) d.queue[direction_in].arming.stop();
-    if (!watch(d, op)) return;
+  if (!is_file(op.kind)) {
+    const bool reads = &q == &d.queue[direction_in];
+    if (unwatches_ && reads && submit_unwatched(op)) return;
+    if (!(reads && is_watched(d))) {  // every watch reports what reads wait for
+      if (unwatches_) d.queue[direction_in].arming.stop();
+      if (!watch(d, op)) return;
+    }
   }
   switch (step_by_readiness(op, q)) {
     case next_step::on_thread:

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "io/driver/driver.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck::detail {
 
