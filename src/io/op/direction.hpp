@@ -83,7 +83,7 @@ class arming_record {
  private:
   static constexpr int later_enough = 8;       // the surplus of late data that ends arming
   static constexpr int at_once_enough = -16;   // the surplus of early data that makes a return easy
-  static constexpr unsigned patience_max = 4;  // limits the hits before a return to 7 to 127
+  static constexpr unsigned patience_max = 4;  // limits hits before a return to 7 to 127
 
   std::uint8_t enter_number_ = 0;
   std::int8_t balance_ = 0;  // the evidence against the present form
