@@ -64,8 +64,8 @@ class arming_record {
   /// Notes the outcome of a receive that was not armed; `at_once`: its data was there one poll
   /// later.
   void note_unarmed(bool at_once) noexcept;
-  /// Begins without arming. On epoll, arming stands for the form without events: reads are attempted
-  /// one poll later, and the descriptor is not watched.
+  /// Begins without arming. On epoll, arming stands for the form without events: reads are
+  /// attempted one poll later, and the descriptor is not watched.
   void begin_unarmed() noexcept { arms_ = false; }
   /// Ends arming, if there is any: events are needed.
   void stop() noexcept {
