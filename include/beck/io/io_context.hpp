@@ -132,10 +132,7 @@ class io_context : public execution_context {
     /// busy: at most for the handlers that are ready, and for any call of the library that could
     /// depend on them (docs/mechanisms.md). With false each is sent at once, also by a handler that
     /// then blocks until the peer has acted on it. Default: true.
-    options& batched_sends(bool on) noexcept {
-      batched_sends_ = on;
-      return *this;
-    }
+    options& batched_sends(bool on) noexcept;
     /// Sets whether a read that may find more data is attempted one turn later instead of at once.
     /// With false, a read that found no data waits for an event. For measuring, too. Default: true.
     options& lazy_speculation(bool on) noexcept {

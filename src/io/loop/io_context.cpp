@@ -45,6 +45,11 @@ io_context::options& io_context::options::busy_poll(duration most) noexcept {
   return *this;
 }
 
+io_context::options& io_context::options::batched_sends(bool on) noexcept {
+  batched_sends_ = on;
+  return *this;
+}
+
 const char* to_string(backend which) noexcept {
   switch (which) {
     case backend::automatic:
