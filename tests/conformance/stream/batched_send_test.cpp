@@ -58,6 +58,8 @@ CONFORMANCE_ON(beck::test::uring, "sends of coroutines are batched") {
 
 CONFORMANCE_ON(beck::test::uring, "the next poll makes the sends, whatever else it finds") {
   beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  system.clock_ns = system.now();
   crowd all(ctx, 100);
   std::string seen;
   all.play([&](int i) {
