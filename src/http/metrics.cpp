@@ -53,7 +53,7 @@ constexpr row<context_stats> context_rows[] = {
      &context_stats::wrong_attempts},
     {"beck_context_lazy_armed_total", "Receives submitted one turn late.",
      &context_stats::lazy_armed},
-    {"beck_context_sends_batched_total", "Sends submitted with others in the next poll.",
+    {"beck_context_sends_batched_total", "Sends that have waited for others.",
      &context_stats::sends_batched},
     {"beck_context_arming_stops_total", "Sockets whose receives stopped being submitted early.",
      &context_stats::arming_stops},

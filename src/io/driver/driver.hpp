@@ -68,8 +68,9 @@ class driver {
   virtual bool unlist(io_op& op) noexcept = 0;
 
   /// Polls the kernel once: submits the prepared entries and collects the events and completions. A
-  /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none).
-  virtual void poll(poll_mode mode, std::int64_t deadline) noexcept = 0;
+  /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none). Returns whether it has
+  /// entered the kernel, which takes time.
+  virtual bool poll(poll_mode mode, std::int64_t deadline) noexcept = 0;
 
   /// Requests the cancellation of all operations in the kernel, for shutting down.
   virtual void cancel_everything() noexcept = 0;

@@ -107,7 +107,7 @@ void epoll_driver::count_parked(int change) noexcept {
   }
 }
 
-void epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+bool epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   begin_poll(mode);
   if (mode != poll_mode::drain && host_.has_queued()) mode = poll_mode::busy;
 
@@ -117,7 +117,7 @@ void epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     // While no operation waits for an event, late attempts find the data, and edges coalesce until
     // the kernel is polled.
     const bool idle = parked_.load(std::memory_order_relaxed) == 0;
-    if (now - last_poll_ < (idle ? idle_poll_ns : busy_ns)) return;
+    if (now - last_poll_ < (idle ? idle_poll_ns : busy_ns)) return false;
     last_poll_ = now;
     collect(0, 0);
   } else if (mode == poll_mode::drain || has_due()) {
@@ -127,6 +127,7 @@ void epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     collect(-1, deadline);
     host_.mail().awake();
   }
+  return true;
 }
 
 int epoll_driver::wait_for_events(const timespec* limit) noexcept {

@@ -25,7 +25,7 @@ class epoll_driver final : public readiness_driver {
   ~epoll_driver() override;
 
   bool detach(descriptor& d) noexcept override;
-  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
+  bool poll(poll_mode mode, std::int64_t deadline) noexcept override;
   void close_handles() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   backend kind() const noexcept override { return backend::epoll; }

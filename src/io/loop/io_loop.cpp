@@ -187,8 +187,7 @@ void io_loop::learn_pace(std::int64_t elapsed) noexcept {
 
 void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
-  driver_->poll(mode, deadline);
-  if (mode != poll_mode::busy) runner_.read_at = system_->now();  // the driver may have slept
+  if (driver_->poll(mode, deadline)) runner_.read_at = system_->now();
   entries_since_poll_ = 0;
   if (!batch_over_ || queue_.empty()) return;
   batch_over_ = false;

@@ -46,7 +46,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   return true;
 }
 
-void sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+bool sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   begin_poll(mode);
   ++loop_.counters().kernel_entries;
 
@@ -62,6 +62,7 @@ void sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     wait(deadline);
     collect();
   }
+  return true;
 }
 
 void sim_driver::enter_kernel() noexcept {

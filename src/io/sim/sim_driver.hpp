@@ -64,7 +64,7 @@ class sim_driver final : public readiness_driver {
   ~sim_driver() override;
 
   bool detach(descriptor& d) noexcept override;
-  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
+  bool poll(poll_mode mode, std::int64_t deadline) noexcept override;
   int wake_handle() const noexcept override { return -1; }
   virtual_threads* threads() noexcept override { return runners_.get(); }
   blocking_jobs* jobs() noexcept override { return &jobs_; }

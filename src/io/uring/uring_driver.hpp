@@ -92,7 +92,7 @@ class uring_driver final : public driver {
   }
   int register_buffers(const io_vector* parts, unsigned count) noexcept override;
   void unregister_buffers() noexcept override;
-  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
+  bool poll(poll_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
   void after_fork_in_child() noexcept override;
   void close_handles() noexcept override;
@@ -152,6 +152,11 @@ class uring_driver final : public driver {
   void learn_arming(direction& q) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
 
+  /// The number of polls that find much, after handlers that have taken long, until sends wait
+  /// again. Doubles each time that they take long again.
+  static constexpr unsigned batches_refused_min = 64;
+  static constexpr unsigned batches_refused_max = 4096;
+
   driver_host& host_;
   uring_driver_options options_;
   uring::ring ring_;
@@ -174,7 +179,7 @@ class uring_driver final : public driver {
   unsigned listed_sends_ = 0;     // sends that wait for the next poll
   unsigned found_ = 0;            // completions of the last poll, but for those of sends
   unsigned batches_refused_ = 0;  // polls that find much, until sends are batched again
-  unsigned next_refusal_ = 64;    // that number after the next batch that takes too long
+  unsigned next_refusal_ = batches_refused_min;  // after the next batch that takes long
   std::int64_t batch_began_ = 0;  // the end of the last poll, while sends are batched
 
   const io_vector* registered_ = nullptr;  // memory registered with the kernel

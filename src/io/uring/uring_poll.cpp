@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// One poll of the ring: the entries that are due are written, the kernel is entered, and its
-// completions are taken. Nothing here runs user code: a completion becomes readiness, a queued
-// attempt or a queued result.
+// One poll of the ring: the entries that are due are written, the kernel is entered, its
+// completions are taken, and small sends are batched or not until the next poll. Nothing here runs
+// user code: a completion becomes readiness, a queued attempt or a queued result.
 #include <cerrno>
 #include <utility>
 
@@ -31,11 +31,6 @@ constexpr unsigned batch_found_min = 8;
 /// The time that handlers may take for each completion, on average, while sends wait.
 constexpr std::int64_t batch_handler_ns_max = 4'000;
 
-/// The number of polls that find much, after handlers that have taken longer, until sends wait
-/// again. Doubles each time that they take longer again.
-constexpr unsigned batches_refused_min = 64;
-constexpr unsigned batches_refused_max = 4096;
-
 /// Returns whether a result was not requested and says nothing about the descriptor: the kernel
 /// ends the operations of a thread that has ended (U18), and multishots for its own reasons (U8).
 bool is_ended_by_kernel(int result) noexcept {
@@ -55,11 +50,13 @@ bool is_orphaned(const io_op& op, int result) noexcept {
 
 // --- one poll of the kernel
 
-void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+bool uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+  const std::uint64_t enters = ring_.stats().enters;
   end_batch();
   found_ = 0;
   poll_once(mode, deadline);
   begin_batch();
+  return ring_.stats().enters != enters;
 }
 
 void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
