@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::detail {

@@ -103,11 +103,6 @@ class driver {
   virtual void add_stats(context_stats& stats) const noexcept = 0;
 };
 
-/// Makes the sends now that the loop of this thread has kept for its next poll, and takes their
-/// results. Called before anything that could show that they have waited, and before the thread
-/// leaves the loop. Thread: any.
-void flush_sends() noexcept;
-
 // The choice of a driver: the only place that knows all drivers.
 
 class io_loop;

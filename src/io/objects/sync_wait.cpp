@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "io/loop/io_loop.hpp"
+#include "io/op/descriptor.hpp"
 
 namespace beck::detail {
 
