@@ -4,6 +4,7 @@
 // comes from the general allocator, so that the sanitizer sees each allocation and each free.
 #include <beck/detail/block.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -77,13 +78,27 @@ void free_single(block_header* header) noexcept {
 /// because blocks in use elsewhere still name it as their owner.
 class block_cache {
  public:
-  /// Returns a free block of the class; allocates one if there is none.
-  void* take(std::uint32_t size_class) {
-    if (free_node* node = free_[size_class]; node != nullptr) [[likely]] {
+  /// Returns a free block of the class; nullptr if there is none.
+  void* take_free(std::size_t size_class) noexcept {
+    free_node* const node = free_[size_class];
+    if (node != nullptr) [[likely]]
       free_[size_class] = node->next;
-      return node;
+    return node;
+  }
+
+  /// Refills the free lists from the returned blocks and takes one of the class; allocates it if
+  /// the class is still empty.
+  void* take_returned(std::uint32_t size_class) {
+    if (this_watch != nullptr) return allocate_single(size_class * class_bytes, size_class);
+    free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
+    while (node != nullptr) {
+      free_node* next = node->next;
+      give(node, header_of(node)->size_class);
+      node = next;
     }
-    return take_slow(size_class);
+    if (void* const block = take_free(size_class); block != nullptr) return block;
+    ++misses_;
+    return allocate_general(size_class * class_bytes, this, size_class);
   }
 
   void give(void* block, std::uint32_t size_class) noexcept {
@@ -111,7 +126,7 @@ class block_cache {
   }
 
   /// Takes back a chain of blocks that another thread has freed. Thread: any; the release pairs
-  /// with the exchange in take_slow().
+  /// with the exchange in take_returned().
   void take_back(free_node* head, free_node* tail) noexcept {
     free_node* expected = returned_.load(std::memory_order_relaxed);
     do {
@@ -125,21 +140,7 @@ class block_cache {
   block_cache* idle_next = nullptr;
 
  private:
-  /// Refills the free lists from the returned blocks; allocates if the class is still empty.
-  [[gnu::noinline]] void* take_slow(std::uint32_t size_class) {
-    if (this_watch != nullptr) return allocate_single(size_class * class_bytes, size_class);
-    free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
-    while (node != nullptr) {
-      free_node* next = node->next;
-      give(node, header_of(node)->size_class);
-      node = next;
-    }
-    if (free_[size_class] != nullptr) return take(size_class);
-    ++misses_;
-    return allocate_general(size_class * class_bytes, this, size_class);
-  }
-
-  free_node* free_[classes] = {};
+  free_node* free_[classes] = {};  // [0] stays empty
   free_node* outgoing_head_ = nullptr;
   free_node* outgoing_tail_ = nullptr;
   block_cache* outgoing_owner_ = nullptr;
@@ -183,19 +184,30 @@ struct cache_owner {
   return this_cache;
 }
 
-}  // namespace
-
-void* allocate_block(std::size_t bytes) {
-  const std::size_t size_class = bytes != 0 ? (bytes + class_bytes - 1) / class_bytes : 1;
-  if (!recycling || size_class >= classes) {
-    return allocate_single(bytes, static_cast<std::uint32_t>(size_class));
-  }
+/// Allocates a block, for a thread that has no free one of its size.
+[[gnu::noinline]] void* allocate_slow(std::size_t bytes) {
+  if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
+  const std::size_t blocks = bytes / class_bytes + (bytes % class_bytes != 0);
+  const auto size_class = static_cast<std::uint32_t>(std::max<std::size_t>(blocks, 1));
+  if (!recycling || size_class >= classes) return allocate_single(bytes, size_class);
   block_cache* cache = this_cache;
   if (cache == nullptr) {
     if (this_thread_ends) return allocate_general(bytes, nullptr, 0);
     cache = make_cache();
   }
-  return cache->take(static_cast<std::uint32_t>(size_class));
+  return cache->take_returned(size_class);
+}
+
+}  // namespace
+
+void* allocate_block(std::size_t bytes) {
+  // Bytes that overflow here, as 0, give class 0, which has no free blocks.
+  const std::size_t size_class = (bytes + class_bytes - 1) / class_bytes;
+  if (block_cache* const cache = this_cache; cache != nullptr && size_class < classes) [[likely]] {
+    if (void* const block = cache->take_free(size_class); block != nullptr) [[likely]]
+      return block;
+  }
+  return allocate_slow(bytes);
 }
 
 void free_block(void* block) noexcept {
