@@ -182,7 +182,6 @@ class io_loop final : public op_engine {
   /// loop's executor. Returns nullptr if there is none, or if the caller is not the runner.
   timer_state* take_timer(clock_kind clock) noexcept {
     if (!on_runner() || kept_timer_ == nullptr || !recycles_blocks()) return nullptr;
-    ++objects_here_;
     kept_timer_->clock = clock;
     return kept_timer_.release();
   }
@@ -191,7 +190,6 @@ class io_loop final : public op_engine {
   bool keep_timer(timer_state& timer) noexcept {
     if (kept_timer_ != nullptr || timer.executor.target() != this || !recycles_blocks())
       return false;
-    --objects_here_;
     kept_timer_.reset(&timer);
     return true;
   }
@@ -314,7 +312,8 @@ class io_loop final : public op_engine {
   const std::unique_ptr<signal_state> no_signals_;
   signal_state* signal_sets_ = nullptr;  // the sets with waits
 
-  std::int64_t objects_here_ = 0;  // made by the runner, less those that it destroyed
+  // Made by the runner, less those that it destroyed; kept_timer_ counts.
+  std::int64_t objects_here_ = 0;
   std::atomic<std::int64_t> objects_elsewhere_{0};
 
   alignas(64) runner_slot slot_;

@@ -85,7 +85,8 @@ io_loop::~io_loop() {
 void io_loop::expect_no_objects() noexcept {
   if (is_forked_copy()) return;  // they may belong to threads that exist in the parent only
   const std::int64_t slots = descriptors_.in_use();
-  const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
+  const std::int64_t others = objects_here_ - (kept_timer_ != nullptr ? 1 : 0) +
+                              objects_elsewhere_.load(std::memory_order_relaxed);
   if (slots == 0 && others == 0) [[likely]]
     return;
   std::fprintf(stderr,

@@ -67,7 +67,8 @@ bool timer_queue::add_growing(timer_entry& entry) noexcept {
   return add(entry);
 }
 
-void timer_queue::remove_at(std::uint32_t at) noexcept {
+void timer_queue::remove_at(std::uint32_t at, const timer_entry& entry) noexcept {
+  BECK_ASSERT(at < size_ && nodes_[at].entry == &entry, "a timer is not where it was put");
   const node last = nodes_[--size_];  // of the tail, if there is one
   if (size_ < heap_size_) heap_size_ = size_;
   if (at == size_) return;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include <beck/base/assert.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/loop_command.hpp>
@@ -72,13 +71,11 @@ class timer_queue {
   }
   /// Removes `entry`. Requires that it is armed.
   void remove(timer_entry& entry) noexcept {
-    const std::uint32_t at = entry.place;
-    BECK_ASSERT(at < size_ && nodes_[at].entry == &entry, "a timer is not where it was put");
-    entry.place = timer_entry::unarmed;
-    if (at >= heap_size_ && at + 1 == size_) {
-      --size_;  // the entry that was added last
+    const std::uint32_t at = std::exchange(entry.place, timer_entry::unarmed);
+    if (at >= heap_size_ && std::uint64_t{at} + 1 == size_) {
+      size_ = at;  // the entry that was added last
     } else {
-      remove_at(at);
+      remove_at(at, entry);
     }
   }
 
@@ -101,7 +98,7 @@ class timer_queue {
   static constexpr std::uint32_t arity = 4;
 
   [[gnu::noinline]] bool add_growing(timer_entry& entry) noexcept;
-  void remove_at(std::uint32_t at) noexcept;
+  void remove_at(std::uint32_t at, const timer_entry& entry) noexcept;
   void sort() noexcept;
   void place(std::uint32_t at, const node& n) noexcept;
   void rise(std::uint32_t at, const node& n) noexcept;

@@ -30,19 +30,22 @@ timer_state* make_state(io_loop& loop, const any_io_executor& executor, clock_ki
   return kept != nullptr ? kept : allocate_state(loop, executor, clock);
 }
 
-/// Returns the state of a new timer on the executor of `context`.
-inline timer_state* make_state(io_context& context, clock_kind clock) {
-  io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
+io_loop& loop_in(io_context& context) noexcept {
+  return *static_cast<io_loop*>(context.get_executor().target());
+}
+
+/// Returns the state of a new timer on the executor of `loop`.
+inline timer_state* make_state(io_loop& loop, clock_kind clock) {
   timer_state* const kept = loop.take_timer(clock);
   return kept != nullptr ? kept : allocate_state(loop, loop.executor(), clock);
 }
 
-/// Returns the point in time that is `after` from now by the clock of `timer`. Always inline: each
-/// re-arming calls it.
-[[gnu::always_inline]] inline std::int64_t expiry_after(const timer_state& timer, duration after) {
-  system& sys = timer.loop->sys();
-  const bool steady = timer.clock == clock_kind::steady;
-  return (duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
+/// Returns the point in time that is `after` from now by `clock`. Always inline: each re-arming
+/// calls it.
+[[gnu::always_inline]] inline std::int64_t expiry_after(io_loop& loop, clock_kind clock,
+                                                        duration after) {
+  const bool steady = clock == clock_kind::steady;
+  return (duration(steady ? loop.sys().now() : loop.sys().wall_now()) + after).nanoseconds();
 }
 
 /// Returns the state of a timer that was moved from. Without memory, returns the shared state whose
@@ -136,14 +139,16 @@ timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
 
 timer_object::timer_object(const any_io_executor& executor, clock_kind clock, beck::duration after)
     : timer_object(executor, clock) {
-  expiry_ = expiry_after(*state_, after);
+  expiry_ = expiry_after(*state_->loop, clock, after);
 }
 
 timer_object::timer_object(io_context& context, clock_kind clock)
-    : state_(make_state(context, clock)) {}
+    : state_(make_state(loop_in(context), clock)) {}
 
 timer_object::timer_object(io_context& context, clock_kind clock, beck::duration after)
-    : state_(make_state(context, clock)), expiry_(expiry_after(*state_, after)) {}
+    : timer_object(context, clock) {
+  expiry_ = expiry_after(loop_in(context), clock, after);
+}
 
 timer_object::timer_object(timer_object&& other) noexcept
     : state_(other.state_), expiry_(std::exchange(other.expiry_, 0)) {
@@ -173,7 +178,7 @@ std::size_t timer_object::expire_at(std::int64_t at) {
 }
 
 std::size_t timer_object::expire_after(beck::duration after) {
-  expiry_ = expiry_after(*state_, after);
+  expiry_ = expiry_after(*state_->loop, state_->clock, after);
   return cancel_some(state_, SIZE_MAX);
 }
 
