@@ -47,7 +47,7 @@ TEST_CASE("blocks of all sizes are aligned to 16 bytes and as large as was asked
   for (void* block : blocks) free_block(block);
 }
 
-TEST_CASE("more bytes than an object can have are refused, also where the block's size would wrap") {
+TEST_CASE("more bytes than an object can have are refused, also where their sum would wrap") {
   for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX - 62, SIZE_MAX / 2 + 1})
     CHECK_THROWS_AS(allocate_block(bytes), std::bad_alloc);
 }
