@@ -203,7 +203,7 @@ BENCHES = {
                 Case("pool_2", BECK + ("asio-epoll",)),
                 Case("processes_2", BECK + ("asio-epoll",)),
                 *(
-                    Case(name, ("beck-epoll", "asio-epoll"), without="contexts for several threads run on epoll")
+                    Case(name, ("beck-epoll", "asio-epoll", "raw"), without="contexts for several threads run on epoll")
                     for name in ("exclusive_1", "shared_1", "shared_2", "shared_1_busy", "shared_2_busy")
                 ),
             ),
@@ -213,6 +213,7 @@ BENCHES = {
                 "  Compare the wall time: both use two CPUs.",
                 "shared_N: a context made for two threads, run by N, with 100 pairs; _busy: each message is computed",
                 "  on for 5 microseconds. exclusive_1: the same with a context for one thread. Compare the wall time.",
+                "  raw: the threads wait on one epoll instance.",
             ),
         ),
         Bench(
