@@ -181,7 +181,11 @@ inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
     q.predictor.late_attempt_failed();  // taken back below if it finds data
   }
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-  if (!attempt_current(op)) return false;
+  const bool usual = !is_shared_ && (op.flags & ends) == 0;  // nothing cancels it meanwhile
+  if (!(usual ? attempt(op) : attempt_current(op))) {
+    if (usual && !pause_if_exhausted(op)) hand_over(op);
+    return false;
+  }
   if (late) {
     learnt.late_attempt_succeeded();
     q.predictor = learnt;
@@ -218,12 +222,9 @@ bool op_engine::attempt_current(io_op& op) noexcept {
 bool op_engine::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
-  if (q.woken_late) [[unlikely]] {
-    q.woken_late = false;
-    note_ready(q);
-  }
-  return done;
+  if (is_shared_) [[unlikely]]
+    return attempt_shared(op, d, q);
+  return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
 }
 
 bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {

@@ -199,6 +199,7 @@ class op_engine : public driver_host {
   [[gnu::noinline]] bool attempt_other(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_in_order(file_operation& op) noexcept;
   bool attempt_cached(file_operation& op) noexcept;
+  bool attempt_shared(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_current(io_op& op) noexcept;
   void hand_over(io_op& op) noexcept;
   bool pause_if_exhausted(io_op& op) noexcept;

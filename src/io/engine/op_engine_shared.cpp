@@ -79,6 +79,16 @@ std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
   }
 }
 
+/// As attempt(), on a shared loop: an event that came during the call is kept.
+bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
+  if (q.woken_late) {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
+}
+
 /// Waits until no thread attempts an operation on `d`. Requires the locks of the loop and of `d`,
 /// and releases them meanwhile.
 void op_engine::wait_until_untried(descriptor& d) noexcept {

@@ -28,23 +28,6 @@ bool has_no_other_boundary(const descriptor& d) noexcept {
          d.control.load(std::memory_order_relaxed) == control_state::none;
 }
 
-/// Has reads of a UNIX stream ask for control data after a short one, until several in a row have
-/// filled their buffers. Dropped data stays known.
-void ask_for_control(descriptor& d, bool is_short) noexcept {
-  constexpr std::uint8_t full_enough = 4;
-  if (d.nature != descriptor_nature::unix_stream) return;
-  if (is_short) {
-    d.full_reads = 0;
-  } else if (d.full_reads < full_enough) {
-    ++d.full_reads;
-    return;
-  }
-  const control_state wanted = is_short ? control_state::none : control_state::not_asked;
-  control_state known = d.control.load(std::memory_order_relaxed);
-  if (known == wanted || known == control_state::dropped) return;
-  d.control.compare_exchange_strong(known, wanted, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept {
@@ -57,17 +40,6 @@ unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept
   if ((events & (poll_error | poll_hang_up | poll_priority)) != 0)
     woken += wake(host, d.queue[direction_error]);
   return woken;
-}
-
-void readiness_rules::note_received(descriptor& d, direction& q, std::size_t asked,
-                                    std::size_t moved) const noexcept {
-  if (d.reads_until_empty) {
-    q.ready = readiness::known;
-  } else {
-    q.ready = readiness::perhaps;
-    if (moved < asked) note_short_read(d, q);
-    if (reports_urgent_data) ask_for_control(d, moved < asked);
-  }
 }
 
 /// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). Urgent

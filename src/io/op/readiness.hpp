@@ -113,6 +113,34 @@ struct readiness_rules {
   void note_completed_receive(const descriptor& d, direction& q, bool more) const noexcept;
 };
 
+/// Has reads of a UNIX stream ask for control data after a short one, until several in a row have
+/// filled their buffers. Dropped data stays known.
+inline void ask_for_control(descriptor& d, bool is_short) noexcept {
+  constexpr std::uint8_t full_enough = 4;
+  if (d.nature != descriptor_nature::unix_stream) return;
+  if (is_short) {
+    d.full_reads = 0;
+  } else if (d.full_reads < full_enough) {
+    ++d.full_reads;
+    return;
+  }
+  const control_state wanted = is_short ? control_state::none : control_state::not_asked;
+  control_state known = d.control.load(std::memory_order_relaxed);
+  if (known == wanted || known == control_state::dropped) return;
+  d.control.compare_exchange_strong(known, wanted, std::memory_order_relaxed);
+}
+
+inline void readiness_rules::note_received(descriptor& d, direction& q, std::size_t asked,
+                                           std::size_t moved) const noexcept {
+  if (d.reads_until_empty) [[unlikely]] {
+    q.ready = readiness::known;
+    return;
+  }
+  q.ready = readiness::perhaps;
+  if (moved < asked) note_short_read(d, q);
+  if (reports_urgent_data) ask_for_control(d, moved < asked);
+}
+
 /// Sets the readiness of `d` from poll(2)-style events and queues attempts of the operations that
 /// were parked for them. Returns their number. Runs no user code and does no I/O.
 unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept;
