@@ -250,7 +250,7 @@ class Running(unittest.TestCase):
         said = []
         chosen = execute.available(catalogue.slots(catalogue.BENCHES["threads"]), how, "", "", said.append)
         shared = [slot for slot in chosen if slot.case.name == "shared_2"]
-        self.assertEqual([slot.peer for slot in shared], ["beck-epoll", "asio-epoll"])
+        self.assertEqual([slot.peer for slot in shared], ["beck-epoll", "asio-epoll", "raw"])
         self.assertEqual(len(said), 1)
         self.assertIn("shared_2", said[0])
         self.assertIn("beck-uring: contexts for several threads run on epoll", said[0])
