@@ -11,6 +11,7 @@
 #include <beck/testing/memory.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -142,8 +143,10 @@ CONFORMANCE("arming, cancelling and expiring allocate nothing once there is room
 
 CONFORMANCE("a timer that was destroyed in a handler leaves nothing to the next one") {
   beck::io_context ctx(context_options());
-  outcome first, second, date, soon;
+  outcome first, second, date, soon, at_once;
   auto strand = beck::make_strand(ctx);
+  std::optional<beck::system_timer> dated;
+  steady_timer end(ctx, 5ms);
   beck::post(ctx, [&] {
     { steady_timer(ctx, 1h).async_wait(note(first)); }
     steady_timer timer(ctx);
@@ -164,6 +167,11 @@ CONFORMANCE("a timer that was destroyed in a handler leaves nothing to the next 
     CHECK(timer.expiry() <= beck::system_now() + 1h);
     CHECK(timer.expiry() > beck::system_now());
   });
+  beck::post(ctx, [&] {
+    { const steady_timer other_clock(ctx); }
+    dated.emplace(ctx, 0ns).async_wait(note(at_once));
+    end.async_wait([&](beck::error_code) { dated.reset(); });
+  });
   beck::post(ctx, [&] { steady_timer(strand, 1ms).async_wait(note(soon)); });
   beck::post(ctx, [&] {
     const steady_timer first_of_context(ctx);  // so that the next timer that is destroyed is kept
@@ -172,6 +180,7 @@ CONFORMANCE("a timer that was destroyed in a handler leaves nothing to the next 
   });
   ctx.run();
   for (const outcome* const wait : {&first, &second, &date, &soon}) CHECK(wait->aborted());
+  CHECK(at_once.ok());
 }
 
 CONFORMANCE("timers that handlers make, move and destroy are independent of one another") {
