@@ -18,7 +18,9 @@ struct sync_event::state {
   std::exception_ptr error;
 };
 
-sync_event::sync_event() : state_(new state) {}
+sync_event::sync_event() : state_(new state) {
+  flush_sends();  // the task may look for them, and is not started yet
+}
 sync_event::~sync_event() { delete state_; }
 
 void sync_event::end(bool finished, std::exception_ptr error) noexcept {
@@ -35,7 +37,6 @@ void sync_event::end(bool finished, std::exception_ptr error) noexcept {
 }
 
 void sync_event::wait() noexcept {
-  flush_sends();  // what the task waits for may depend on them
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [this] { return state_->over; });
 }

@@ -3,7 +3,10 @@
 // Small sends while many sockets are busy, which io_uring batches: whatever else a handler does
 // finds them made, as on the backends that send at once.
 #include <array>
+#include <beck/coro/task.hpp>
+#include <beck/io/sync_wait.hpp>
 #include <beck/run/bind.hpp>
+#include <beck/run/thread_pool.hpp>
 #include <deque>
 #include <memory>
 #include <string>
@@ -178,6 +181,18 @@ CONFORMANCE_ON(beck::test::kernel, "sends from outside of run() do not wait for 
   CHECK(arrived(other_fd) == "abc");
   beck::test::run_all(ctx);
   CHECK(late.ok());
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a task on a pool that a handler waits for finds its send") {
+  beck::io_context ctx(context_options());
+  crowd all(ctx, many);
+  beck::thread_pool pool(1);
+  all.play([&](int i) {
+    all.send(i, "abc");
+    auto look = [&]() -> beck::task<std::string> { co_return arrived(all.fd(i)); };
+    CHECK(beck::sync_wait(pool, look) == "abc");
+  });
+  for (int i = 0; i < many; ++i) CHECK(all.sent_by(i).ok());
 }
 
 CONFORMANCE_ON(beck::test::kernel, "a handler that waits in another context has sent before") {
