@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs the benchmarks of beck beside their peers. README.md beside this file says how and why."""
 import argparse
-import importlib
 import os
 import re
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from harness import compilation, copying, execute, machine, results, targets
+from harness import compilation, copy_picture, copying, execute, http_picture, machine, picture, results, targets
 from harness.catalogue import BENCHES, PEERS, slots
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN_CASES = ["callback", "coroutine", "raw"]
+PICTURES = {"copy": copy_picture, "http": http_picture}
+PREVIEW_ROUNDS = 2  # after so many the main job shows a first table and picture
 
 
 def comma_list(text):
@@ -63,7 +64,14 @@ def say(line):
     print(line, flush=True)
 
 
-def run_bench(options, name, case_names):
+def print_tables(found, how):
+    lines = copying.report(found, how.size) if found.bench.name == "copy" else results.report(found, how.duration_ms)
+    for line in lines:
+        say(line)
+
+
+def run_bench(options, name, case_names, preview=None):
+    """Runs a benchmark and prints its tables. `preview` is called with the results after two rounds, if more follow."""
     bench = BENCHES[name]
     build = options.build or ROOT / "build" / "bench"
     how = execute.runner(bench, build, ROOT, options.ms, options.size)
@@ -75,13 +83,20 @@ def run_bench(options, name, case_names):
             stack.enter_context(how)
         if name == "copy":
             chosen = copying.without_refused(chosen, how, say)
-        samples = execute.interleave(bench, chosen, how, options.rounds, say)
+
+        def after_round(number, samples):
+            if preview and number == PREVIEW_ROUNDS < options.rounds:
+                say(f"after {number} of {options.rounds} rounds:")
+                so_far = results.Results(bench, samples)
+                print_tables(so_far, how)
+                preview(so_far)
+                say("the rest follows\n")
+
+        samples = execute.interleave(bench, chosen, how, options.rounds, say, after_round)
     if name == "compile":
         compilation.add_base(samples)
     found = results.Results(bench, samples)
-    lines = copying.report(found, how.size) if name == "copy" else results.report(found, how.duration_ms)
-    for line in lines:
-        say(line)
+    print_tables(found, how)
     checks = targets.checks(found)
     if checks and not options.no_targets:
         say("\ntargets")
@@ -93,12 +108,7 @@ def run_bench(options, name, case_names):
     return found
 
 
-def draw(found, picture_name, stem):
-    try:  # late: everything else runs without matplotlib
-        picture = importlib.import_module(f"harness.{picture_name}")
-    except ImportError as e:
-        say(f"no picture: {e} (Debian: python3-matplotlib, for /usr/bin/python3)")
-        return
+def draw(found, picture, stem):
     for path in picture.draw(found, stem):
         say(f"picture: {path.relative_to(ROOT)}")
 
@@ -108,7 +118,7 @@ def run_drawn(options):
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     options.json = options.json or out / f"{options.name}.json"
-    draw(run_bench(options, options.name, options.cases), f"{options.name}_picture", out / options.name)
+    draw(run_bench(options, options.name, options.cases), PICTURES[options.name], out / options.name)
 
 
 def run_main(options):
@@ -116,8 +126,8 @@ def run_main(options):
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     options.json = options.json or out / "pingpong.json"
-    found = run_bench(options, "pingpong", options.cases or MAIN_CASES)
-    draw(found, "picture", out / "pingpong")
+    preview = lambda so_far: draw(so_far, picture, out / "pingpong")
+    draw(run_bench(options, "pingpong", options.cases or MAIN_CASES, preview), picture, out / "pingpong")
 
 
 def main(arguments):
@@ -127,7 +137,7 @@ def main(arguments):
     try:
         if options.name == "main":
             run_main(options)
-        elif options.name in ("copy", "http"):
+        elif options.name in PICTURES:
             run_drawn(options)
         else:
             run_bench(options, options.name, options.cases)

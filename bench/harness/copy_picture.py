@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Draws the copies: for each case how fast every peer is, and what CPU time it takes for a GiB. Needs matplotlib."""
+"""Draws the copies: for each case how fast every peer is, and what CPU time it takes for a GiB."""
 from . import machine
-from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, bare_axes, plt
+from .bars import Bar, Place, draw_bars
+from .drawing import BECK_COLOR, FAINT, FLOOR_COLOR, INK, RIVAL_COLOR, Drawing
+from .stats import whiskers
 
 CASES = {
     "zero-null": "/dev/zero to /dev/null",
@@ -14,55 +16,43 @@ PANELS = (  # what, metric, factor, how it is written
     ("GiB per second (longer is better)", "rate_mib_per_second", 1 / 1024, "{:.1f}".format),
     ("CPU seconds per GiB (shorter is better)", "cpu_ns_per_op", 1e-9, "{:.3f}".format),
 )
+WIDTH, NAMES, ROW, TOP, TITLE, GAP, BETWEEN = 960, 130, 25, 52, 24, 40, 34
 
 
 def color_of(peer):
     if peer == "beck-auto":
         return BECK_COLOR
-    return ASIO_COLOR if peer.startswith("beck-") else RAW_COLOR
+    return RIVAL_COLOR if peer.startswith("beck-") else FLOOR_COLOR
 
 
-def draw_panel(axes, results, case, metric, factor, text):
-    peers = results.peers(case)
-    summaries = [results.summary((case, peer), metric) for peer in peers]
-    largest = max(summary.high for summary in summaries) * factor
-    for y, (peer, summary) in enumerate(zip(peers, summaries)):
-        value = summary.median * factor
-        axes.barh(y, value, height=0.74, color=color_of(peer), zorder=2)
-        spread = [[value - summary.low * factor], [summary.high * factor - value]]
-        axes.errorbar(value, y, xerr=spread, color=INK, linewidth=0.9, capsize=2, zorder=3)
-        axes.annotate(text(value), (summary.high * factor, y), xytext=(6, 0), textcoords="offset points",
-                      va="center", fontsize=8, color=INK, path_effects=HALO)
-    axes.set_xlim(0, largest * 1.2)
-    bare_axes(axes, peers, 8)
+def bar_of(results, case, peer, panel, named):
+    _, metric, factor, text = panel
+    s = results.summary((case, peer), metric)
+    name = peer if named else ""
+    return Bar(name, s.median * factor, s.low * factor, s.high * factor, text(s.median * factor), color_of(peer))
 
 
 def draw(results, stem):
-    """Writes stem.svg and stem.png; gives their paths."""
-    plt.rcParams["svg.hashsalt"] = "beck"
+    """Writes stem.svg, and stem.png where matplotlib is. Returns their paths."""
     cases = [case for case in CASES if case in results.cases()]
-    heights = [len(results.peers(case)) + 1.2 for case in cases]
-    total = 0.26 * sum(heights) + 1.6
-    figure, grid = plt.subplots(len(cases), 2, figsize=(10, total), squeeze=False,
-                                gridspec_kw={"height_ratios": heights})
-    for row, case in zip(grid, cases):
-        for axes, (what, metric, factor, text) in zip(row, PANELS):
-            draw_panel(axes, results, case, metric, factor, text)
-            if case == cases[-1]:
-                axes.set_xlabel(what, color=INK, fontsize=9)
-        row[0].set_title(CASES[case], loc="left", fontsize=10, fontweight="bold", color=INK)
-        row[1].set_yticklabels([])
+    heights = [TITLE + ROW * len(results.peers(case)) + GAP for case in cases]
+    drawing = Drawing(WIDTH, TOP + sum(heights) + 44)
+    drawing.text(18, 26, "Copying with each engine of beck-copy, dd, cp and fio", 17, INK, bold=True)
+    width = (WIDTH - NAMES - BETWEEN - 18) / 2
+    columns = [(NAMES, PANELS[0]), (NAMES + width + BETWEEN, PANELS[1])]
+    top = TOP
+    for case, height in zip(cases, heights):
+        drawing.text(NAMES, top + TITLE / 2, CASES[case], 13, INK, bold=True)
+        for x, panel in columns:
+            rows = [bar_of(results, case, peer, panel, x == NAMES) for peer in results.peers(case)]
+            draw_bars(drawing, rows, Place(x, top + TITLE, width, ROW, 11.5))
+        top += height
+    for x, panel in columns:
+        drawing.text(x + width / 2, top - 6, panel[0], 12, INK, "middle")
     rounds = len(next(iter(results.samples.values())))
-    figure.suptitle("Copying with each engine of beck-copy, dd, cp and fio", x=0.02, ha="left", fontsize=13,
-                    fontweight="bold", color=INK)
     note = (
-        f"Median of {rounds} interleaved rounds; whiskers: 90 % interval of the median. fio reads or writes, "
+        f"Median of {rounds} interleaved rounds; whiskers: {whiskers(rounds)}. fio reads or writes, "
         f"it does not copy. {machine.describe(with_load=False)}."
     )
-    figure.text(0.02, 0.25 / total, note, fontsize=8, color=FAINT)
-    figure.subplots_adjust(left=0.13, right=0.98, top=1 - 0.75 / total, bottom=0.85 / total, hspace=0.42, wspace=0.08)
-    paths = [stem.with_suffix(".svg"), stem.with_suffix(".png")]
-    figure.savefig(paths[0], metadata={"Date": None})
-    figure.savefig(paths[1], dpi=150)
-    plt.close(figure)
-    return paths
+    drawing.text(18, top + 22, note, 10.5, FAINT)
+    return drawing.save(stem)

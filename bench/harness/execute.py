@@ -124,8 +124,11 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def interleave(bench, chosen, how, rounds, say):
-    """The samples: {(case, peer): [metrics of round 1, of round 2, ...]}, all lists equally long."""
+def interleave(bench, chosen, how, rounds, say, after_round=None):
+    """The samples: {(case, peer): [metrics of round 1, of round 2, ...]}, all lists equally long.
+
+    `after_round` is called with the number of each round that has ended, and the samples so far.
+    """
     samples = {(slot.case.name, slot.peer): [] for slot in chosen}
     progress = Progress(bench, rounds)
     limit_s = TIME_LIMIT_S * max(1, rounds / ROUNDS_DEFAULT)
@@ -145,5 +148,8 @@ def interleave(bench, chosen, how, rounds, say):
                 samples[slot.case.name, slot.peer].append(result)
         if round_number == 0:
             begin_of_rounds = progress.elapsed()
+        elif after_round:
+            progress.end()
+            after_round(round_number, samples)
     progress.end()
     return samples

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Draws the HTTP servers: for each case the CPU time that a request costs each of them. Needs matplotlib."""
+"""Draws the HTTP servers: for each case the CPU time that a request costs each of them."""
 from . import machine
+from .bars import Bar, Place, draw_bars
 from .catalogue import BECK, PEERS
-from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, bare_axes, plt
+from .drawing import BECK_COLOR, FAINT, FLOOR_COLOR, INK, RIVAL_COLOR, Drawing
 from .results import number
+from .stats import whiskers
 
 CASES = {
     "1k": "100 connections, 1 KiB",
@@ -25,53 +27,49 @@ LABELS = {
     "beast": "Boost.Beast",
     "go": "Go",
 }
+WIDTH, NAMES, ROW, TOP, TITLE, GAP = 1000, 135, 25, 52, 24, 44
 
 
 def color_of(peer):
     if peer.startswith(BECK):
         return BECK_COLOR
-    return RAW_COLOR if peer == "raw-epoll" else ASIO_COLOR
+    return FLOOR_COLOR if peer == "raw-epoll" else RIVAL_COLOR
 
 
-def draw_case(axes, results, case):
+def bar_of(results, case, peer):
     scale, unit = (1e6, "ms") if case.startswith("file") else (1e3, "us")
+    summary = results.summary((case, peer))
+    value = summary.median / scale
+    note = f"{number(value)} {unit}"
+    return Bar(LABELS[peer], value, summary.low / scale, summary.high / scale, note, color_of(peer))
+
+
+def draw_case(drawing, results, case, left, top):
     peers = sorted(results.peers(case), key=list(PEERS).index)
-    summaries = [results.summary((case, peer)) for peer in peers]
-    for y, (peer, summary) in enumerate(zip(peers, summaries)):
-        value = summary.median / scale
-        axes.barh(y, value, height=0.74, color=color_of(peer), zorder=2)
-        spread = [[value - summary.low / scale], [summary.high / scale - value]]
-        axes.errorbar(value, y, xerr=spread, color=INK, linewidth=0.9, capsize=2, zorder=3)
-        axes.annotate(f"{number(value)} {unit}", (summary.high / scale, y), xytext=(6, 0), textcoords="offset points",
-                      va="center", fontsize=8, color=INK, path_effects=HALO)
-    axes.set_xlim(0, max(summary.high for summary in summaries) / scale * 1.25)
-    bare_axes(axes, [LABELS[peer] for peer in peers], 8.5)
-    axes.set_title(CASES[case], loc="left", fontsize=10, fontweight="bold", color=INK)
+    drawing.text(left + NAMES, top + TITLE / 2, CASES[case], 13, INK, bold=True)
+    place = Place(left + NAMES, top + TITLE, WIDTH / 2 - NAMES - 20, ROW, 11.5)
+    draw_bars(drawing, [bar_of(results, case, peer) for peer in peers], place)
 
 
 def draw(results, stem):
-    """Writes stem.svg and stem.png; gives their paths."""
-    plt.rcParams["svg.hashsalt"] = "beck"
+    """Writes stem.svg, and stem.png where matplotlib is. Returns their paths."""
     cases = [case for case in CASES if case in results.cases()]
-    rows = (len(cases) + 1) // 2
-    heights = [max(len(results.peers(case)) for case in cases[row * 2 : row * 2 + 2]) + 1.6 for row in range(rows)]
-    total = 0.27 * sum(heights) + 1.5
-    figure, grid = plt.subplots(rows, 2, figsize=(10.4, total), squeeze=False, gridspec_kw={"height_ratios": heights})
-    for axes, case in zip(grid.flat, cases):
-        draw_case(axes, results, case)
-    for axes in list(grid.flat)[len(cases) :]:
-        axes.set_visible(False)
+    lines = [cases[at : at + 2] for at in range(0, len(cases), 2)]
+    heights = [TITLE + ROW * max(len(results.peers(case)) for case in line) + GAP for line in lines]
+    drawing = Drawing(WIDTH, TOP + sum(heights) + 36)
+    title = "HTTP servers: CPU time of the server for a request (shorter is better)"
+    drawing.text(18, 26, title, 17, INK, bold=True)
+    top = TOP
+    for line, height in zip(lines, heights):
+        for column, case in enumerate(line):
+            draw_case(drawing, results, case, column * WIDTH / 2, top)
+        top += height
     rounds = len(next(iter(results.samples.values())))
-    figure.suptitle("HTTP servers: CPU time of the server for a request (shorter is better)", x=0.02, ha="left",
-                    fontsize=13, fontweight="bold", color=INK)
-    note = (
-        f"Median of {rounds} interleaved rounds; whiskers: 90 % interval of the median. One worker and the client on "
-        f"different CPUs, the same bytes from all.\nClients: wrk, ab, curl. {machine.describe(with_load=False)}."
+    notes = (
+        f"Median of {rounds} interleaved rounds; whiskers: {whiskers(rounds)}. One worker and the client on "
+        "different CPUs, the same bytes from all.",
+        f"Clients: wrk, ab, curl. {machine.describe(with_load=False)}.",
     )
-    figure.text(0.02, 0.2 / total, note, fontsize=8, color=FAINT)
-    figure.subplots_adjust(left=0.135, right=0.98, top=1 - 0.8 / total, bottom=0.85 / total, hspace=0.3, wspace=0.38)
-    paths = [stem.with_suffix(".svg"), stem.with_suffix(".png")]
-    figure.savefig(paths[0], metadata={"Date": None})
-    figure.savefig(paths[1], dpi=150)
-    plt.close(figure)
-    return paths
+    for number_of_line, text in enumerate(notes):
+        drawing.text(18, top + 2 + 16 * number_of_line, text, 10.5, FAINT)
+    return drawing.save(stem)

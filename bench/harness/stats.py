@@ -50,6 +50,11 @@ def summarize(values, confidence=0.9):
     return Summary(median(ordered), ordered[low - 1], ordered[high - 1], ordered[0], ordered[-1], len(ordered))
 
 
+def whiskers(count):
+    """Returns the name of the interval that a summary of so many samples has."""
+    return "90 % interval of the median" if count >= 5 else "the extremes"
+
+
 def ratios(values, rivals):
     """The ratio in each round; the two lists hold the same rounds in the same order."""
     if len(values) != len(rivals):
