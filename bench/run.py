@@ -56,6 +56,7 @@ def parser():
     p.add_argument("--size", type=size, metavar="SIZE", help="how much a run of copy copies (default: 1G)")
     p.add_argument("--json", type=Path, metavar="FILE", help="write one JSON object a line")
     p.add_argument("--build", type=Path, metavar="DIR", help="the build folder (default: build/bench)")
+    p.add_argument("--print-workload", action="store_true", help="print the workload that it needs the programs of")
     p.add_argument("--no-targets", action="store_true", help="do not print the project's targets")
     return p
 
@@ -134,6 +135,9 @@ def main(arguments):
     if arguments[:1] == ["bench"]:
         arguments = arguments[1:]
     options = parser().parse_args(arguments)
+    if options.print_workload:
+        print("pingpong" if options.name == "main" else options.name)
+        return 0
     try:
         if options.name == "main":
             run_main(options)

@@ -2,15 +2,15 @@
 # What ./run and ./test share: installing what is missing on Debian, and running the steps of a build with one line of
 # progress each. Sourced by bash from the root of the tree.
 
-build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev
-  libcli11-dev libfmt-dev libssl-dev)
-run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev libcurl4-openssl-dev)
-http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
+# What each kind of work needs. A packager needs the first line alone.
+build_packages=(g++ cmake ninja-build python3)
+tool_packages=(libcli11-dev libfmt-dev libssl-dev)   # of apps/
+test_packages=(ccache pkg-config doctest-dev libasio-dev liburing-dev libseccomp-dev node-llhttp redis-server openssl
+  socat strace "${tool_packages[@]}")
+check_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19)
 peer_packages=(curl wrk apache2-utils python3-requests python3-websockets nginx-light haproxy slowhttptest chromium
   openssl sslscan)
 redis_suite_packages=(redis-server redis-tools tcl procps)
-test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp
-  redis-server socat strace)
 
 jobs=${BECK_JOBS:-$(nproc)}
 # ccache takes the names of the headers from the compiler, instead of preprocessing each source before it compiles it.
@@ -18,37 +18,76 @@ jobs=${BECK_JOBS:-$(nproc)}
 export CCACHE_DEPEND=1 CCACHE_BASEDIR=$PWD
 step_limit_seconds=1800
 steps_file=build/reports/steps.tsv
-beside_pid= two_lines=   # the state of the steps
+progress=2                         # the descriptor of the lines of progress
+beside_pid= beside= two_lines=     # the state of the steps
+lists_are_new=                     # apt's lists have been updated
+
+# has_dpkg: is this a Debian system?
+has_dpkg() { command -v dpkg-query >/dev/null; }
+
+# missing_of PACKAGE...: prints those that are not installed, each once.
+missing_of() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || echo "$package"
+  done | sort -u
+}
+
+# update_lists: brings apt's lists up to date, once.
+update_lists() {
+  [ -z "$lists_are_new" ] || return 0
+  mkdir -p build/logs
+  apt_waits update >build/logs/apt.log 2>&1 </dev/null || return 1
+  lists_are_new=yes
+}
 
 # need_packages PACKAGE...: installs the missing ones. Touches no network when nothing is missing.
 need_packages() {
-  if ! command -v dpkg-query >/dev/null; then
+  if ! has_dpkg; then
     echo "not a Debian system: assuming that these are installed: $*" >&2
     return 0
   fi
-  local missing=() package
-  for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing+=("$package")
-  done
+  local missing
+  mapfile -t missing < <(missing_of "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     echo "These packages are missing and only root can install them. Run this, then try again:" >&2
     echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
     exit 3
   fi
-  mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
   echo "installing: ${missing[*]}" >&2
-  mkdir -p build/logs
   export DEBIAN_FRONTEND=noninteractive
   start_no_daemons
-  if ! { apt_waits update && apt_waits install -y --no-install-recommends "${missing[@]}"; } 3>&2 \
-    >build/logs/apt.log 2>&1 </dev/null; then
+  if ! { update_lists && apt_waits install -y --no-install-recommends "${missing[@]}" >>build/logs/apt.log 2>&1; } \
+    </dev/null; then
     daemons_as_before "${missing[@]}"
     tail -n 20 build/logs/apt.log >&2
     echo "apt could not install them (see above; the whole log is build/logs/apt.log)" >&2
     exit 3
   fi
   daemons_as_before "${missing[@]}"
+}
+
+# want_packages PACKAGE...: as need_packages, but prints a line for a package that this system does not have, or that
+# only root could install, and goes on: what needs it is left out.
+want_packages() {
+  has_dpkg || return 0
+  local missing package known=()
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "left out, because only root can install them: ${missing[*]}" >&2
+    return 0
+  fi
+  update_lists || true
+  for package in "${missing[@]}"; do
+    if apt-cache show "$package" >/dev/null 2>&1; then
+      known+=("$package")
+    else
+      echo "left out: $package: this system has no such package" >&2
+    fi
+  done
+  need_packages "${known[@]}"
 }
 
 # start_no_daemons, daemons_as_before PACKAGE...: what a package of a server installs between the two is not started,
@@ -70,7 +109,7 @@ daemons_as_before() {
 }
 
 # apt_waits ARGUMENT...: apt-get, which waits up to ten minutes for another one that is at work. It waits by itself for
-# the lock of dpkg, not for that of the lists. Progress goes to descriptor 3.
+# the lock of dpkg, not for that of the lists.
 apt_waits() {
   local log tries=120 told=
   log=$(mktemp)
@@ -80,7 +119,7 @@ apt_waits() {
       rm -f "$log"
       return 1
     fi
-    [ -n "$told" ] || echo "another apt is at work: waiting up to ten minutes for it" >&3
+    [ -n "$told" ] || echo "another apt is at work: waiting up to ten minutes for it" >&"$progress"
     told=yes
     sleep 1
   done
@@ -88,12 +127,12 @@ apt_waits() {
   rm -f "$log"
 }
 
-# begin_steps: forgets the steps of an earlier run. Progress goes to descriptor 3.
+# begin_steps [FD]: forgets the steps of an earlier run. Progress goes to a copy of that descriptor (1).
 begin_steps() {
   trap end_early INT TERM HUP PIPE
   mkdir -p build/logs build/reports
   : >"$steps_file"
-  { true >&3; } 2>/dev/null || exec 3>&1
+  exec {progress}>&"${1:-1}"   # a number that bash chooses: the caller's descriptors stay as they are
 }
 
 # end_early: ends the steps under way, also those beside, and the script. A step is a process group that timeout(1)
@@ -111,8 +150,7 @@ end_early() {
 # begin_beside: from now on `beside` runs steps in the background, one after another. The other steps yield to them.
 begin_beside() {
   two_lines=yes
-  exec 4> >(
-    exec 4>&-
+  exec {beside}> >(
     trap end_early INT TERM HUP PIPE
     while read -r -a call; do "${call[@]}"; done
   )
@@ -122,14 +160,14 @@ begin_beside() {
 # beside FUNCTION ARGUMENT...: calls a function, which runs steps, when those before it have ended. The arguments have
 # no spaces.
 beside() {
-  (trap '' PIPE && echo "$*" >&4) 2>/dev/null || true   # end_beside counts the death of its process
+  (trap '' PIPE && echo "$*" >&"$beside") 2>/dev/null || true   # end_beside counts the death of its process
 }
 
 # end_beside: waits for the steps in the background. If their process died, that counts as a failed step.
 end_beside() {
-  exec 4>&-
+  exec {beside}>&-
   wait "$beside_pid" || printf 'all\tbeside\t%s\n' $? >>"$steps_file"
-  beside_pid= two_lines=
+  beside_pid= beside= two_lines=
 }
 
 # step GROUP NAME COMMAND...: runs a command with its output in build/logs, prints one line, two if steps run beside
@@ -140,21 +178,25 @@ step() {
   log=build/logs/$group.${name// /-}.log
   printf -v title '%-10s %-28s' "$group" "$name"
   if [ -n "$two_lines" ]; then
-    echo "$title ..." >&3
+    echo "$title ..." >&"$progress"
   else
-    printf '%s ' "$title" >&3
+    printf '%s ' "$title" >&"$progress"
     title=
   fi
-  timeout --kill-after=10 "$step_limit_seconds" ${beside_pid:+nice -n 10} "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
+  (
+    exec {progress}>&-
+    [ -z "$beside" ] || exec {beside}>&-
+    exec timeout --kill-after=10 "$step_limit_seconds" ${beside_pid:+nice -n 10} "$@"
+  ) >"$log" 2>&1 </dev/null &
   wait $! || status=$?
   printf '%s\t%s\t%s\n' "$group" "$name" "$status" >>"$steps_file"
   if [ "$status" -eq 0 ]; then
-    printf '%sok %4d s\n' "${title:+$title }" $((SECONDS - start)) >&3
+    printf '%sok %4d s\n' "${title:+$title }" $((SECONDS - start)) >&"$progress"
   else
     {
       printf '%sFAILED %4d s (status %s, log %s)\n' "${title:+$title }" $((SECONDS - start)) "$status" "$log"
       tail -n 40 "$log" | sed 's/^/    | /'
-    } >&3
+    } >&"$progress"
   fi
   return "$status"
 }

@@ -66,8 +66,13 @@ BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
 VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin")
 VARIANTS += ("beck-epoll-spin", "beck-epoll-prompt")
-# Peers that no package has: without them a benchmark says so and goes on.
+# Rivals that a system may lack: without them a benchmark says so and goes on.
 OPTIONAL = {
+    "asio-epoll": "Asio is not installed (Debian: libasio-dev)",
+    "asio-uring": "Asio or liburing is not installed (Debian: libasio-dev, liburing-dev)",
+    "llhttp": "llhttp is not installed (Debian: node-llhttp)",
+    "picohttpparser": "libh2o is not installed (Debian 12: libh2o-evloop-dev)",
+    "fio": "it is not installed (Debian: fio)",
     "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"
     " its sources",
     "beast": "Boost.Beast is not installed (Debian: libboost-dev)",

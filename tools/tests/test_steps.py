@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The steps of bootstrap.sh, in two lanes: a signal ends all of them, and a lane that dies is a failed step."""
 import contextlib
-import fcntl
 import os
 import select
 import signal
@@ -34,13 +33,11 @@ class Steps(unittest.TestCase):
     def start(self, functions, script):
         """Runs a script behind begin_steps and begin_beside, in a session of its own."""
         text = f"set -euo pipefail\nsource {BOOTSTRAP}\n{functions}\nbegin_steps\nbegin_beside\n{script}\n"
-        # Each process holds an end of this pipe as long as it lives. Low descriptors are the script's own.
-        self.lifeline, low = os.pipe()
+        # Each process holds an end of this pipe as long as it lives.
+        self.lifeline, held = os.pipe()
         self.addCleanup(os.close, self.lifeline)
-        held = fcntl.fcntl(low, fcntl.F_DUPFD, 10)
         started = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdout=subprocess.PIPE, bufsize=0,
                                    pass_fds=[held], start_new_session=True)
-        os.close(low)
         os.close(held)
         self.addCleanup(self.end, started)
         return started
@@ -96,6 +93,22 @@ class Steps(unittest.TestCase):
                          "beside one a\nbeside one b\nstep first good true\nend_beside")
         self.printed(run)
         self.assertEqual(["beside\ta\t0", "beside\tb\t0", "first\tgood\t0"], sorted(self.recorded()))
+
+
+class Descriptors(unittest.TestCase):
+    def test_those_of_the_caller_stay_as_they_are(self):
+        """flock(1), for one, leaves its lock open as 3: progress must not go there, and the lock must not be closed."""
+        with tempfile.TemporaryDirectory() as folder:
+            for shell in ("exec 3>held 4<held", "exec 3<&- 4<&-"):
+                script = f"set -euo pipefail\n{shell}\nsource {BOOTSTRAP}\nbegin_steps\n"
+                script += "one() { step beside one true; }\nbegin_beside\nbeside one\nstep first two true\nend_beside\n"
+                script += "readlink /proc/self/fd/3 /proc/self/fd/4 || true"
+                done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+                self.assertEqual("", done.stderr)
+                self.assertEqual(2, done.stdout.count(" ok "), done.stdout)
+                kept = Path(folder, "held").stat().st_size if "held" in shell else 0
+                self.assertEqual(0, kept)
+                self.assertEqual(2 if "held" in shell else 0, done.stdout.count("/held"), done.stdout)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int backlog = 4096;
 
-[[noreturn]] void usage_error(const char* what, std::string_view argument) {
+[[noreturn]] void service_usage_error(const char* what, std::string_view argument) {
   std::fprintf(stderr,
                "%s: %.*s\n"
                "options: [--backend io_uring|epoll] [--body N] [--file PATH] [--form NAME]\n"
@@ -38,7 +38,7 @@ http_service http_service::from_arguments(int argc, char** argv) {
       s.close = true;
       continue;
     }
-    if (i + 1 == argc) usage_error("unknown option, or its value is missing", option);
+    if (i + 1 == argc) service_usage_error("unknown option, or its value is missing", option);
     const char* const value = argv[++i];
     if (option == "--backend")
       s.backend = value;
@@ -49,9 +49,10 @@ http_service http_service::from_arguments(int argc, char** argv) {
     else if (option == "--form")
       s.form = value;
     else
-      usage_error("unknown option", option);
+      service_usage_error("unknown option", option);
   }
-  if (s.backend != "io_uring" && s.backend != "epoll") usage_error("unknown backend", s.backend);
+  if (s.backend != "io_uring" && s.backend != "epoll")
+    service_usage_error("unknown backend", s.backend);
   return s;
 }
 
