@@ -58,14 +58,13 @@ PEERS = {
     "fio": ("", []),
 }
 RING_PEERS = frozenset(
-    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin", "asio-uring"]
-    + ["raw-uring"]
-    + ["raw-uring-lazy", "beck-uring-splice", "coroutine-uring", "beck-uring-file"]
+    "beck-uring beck-uring-eager beck-uring-poll beck-uring-prompt beck-uring-spin beck-uring-splice beck-uring-file"
+    " asio-uring raw-uring raw-uring-lazy coroutine-uring".split()
 )
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
-VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin")
-VARIANTS += ("beck-epoll-spin", "beck-epoll-prompt")
+VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin", "beck-epoll-spin")
+VARIANTS += ("beck-epoll-prompt",)
 # Rivals that a system may lack: without them a benchmark says so and goes on.
 OPTIONAL = {
     "asio-epoll": "Asio is not installed (Debian: libasio-dev)",
