@@ -10,6 +10,7 @@
 #include <beck/base/error.hpp>
 #include <beck/base/flat_buffer.hpp>
 #include <beck/base/io_result.hpp>
+#include <beck/base/platform.hpp>
 #include <beck/base/unique_fd.hpp>
 #include <beck/base/version.hpp>
 #include <beck/coro/async_generator.hpp>

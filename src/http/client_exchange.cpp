@@ -4,6 +4,7 @@
 #include "http/client_exchange.hpp"
 
 #include <cstring>
+#include <initializer_list>
 #include <stdexcept>
 
 #include <beck/coro/timeout.hpp>

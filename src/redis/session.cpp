@@ -2,6 +2,8 @@
 // The life of exchanges: how they come, are cancelled, go over to the next connection, and end.
 #include "redis/session.hpp"
 
+#include <initializer_list>
+
 #include <beck/base/assert.hpp>
 #include <beck/redis/arguments.hpp>
 #include <beck/redis/command_table.hpp>

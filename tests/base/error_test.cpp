@@ -68,6 +68,27 @@ TEST_CASE("a result_error is an error_code with the name of what failed") {
   CHECK(!beck::result_error());
 }
 
+TEST_CASE("a result_error is made from and set to whatever an error_code is") {
+  beck::result_error ec = beck::error::eof;
+  CHECK(ec == beck::error::eof);
+  ec = beck::result_error(beck::error::timeout, "read");
+  CHECK(std::string(ec.operation()) == "read");
+  const beck::error_code code = beck::error::not_connected;
+  ec = code;
+  CHECK(ec == beck::error::not_connected);
+  ec = beck::error::connection_reset;
+  CHECK(ec == beck::error::connection_reset);
+  ec = std::make_error_code(std::errc::permission_denied);
+  CHECK(ec == std::errc::permission_denied);
+  CHECK(std::string(ec.operation()) == "read");
+  const beck::result_error other(beck::error::eof, "write");
+  ec = other;
+  CHECK(std::string(ec.operation()) == "write");
+  ec = {};
+  CHECK(!ec);
+  CHECK(std::string(ec.operation()).empty());
+}
+
 TEST_CASE("the other misc errors equal no std::errc and no number of the system") {
   CHECK(beck::error_code(beck::error::eof) != std::errc::no_such_file_or_directory);
   CHECK(beck::error_code(beck::error::eof) != beck::error_code(2, std::system_category()));

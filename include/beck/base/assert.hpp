@@ -5,6 +5,8 @@
 // error.hpp.
 #pragma once
 
+#include <beck/base/platform.hpp>
+
 namespace beck::detail {
 
 /// Prints "file:line: assertion failed: expression: message" to the standard error and aborts.

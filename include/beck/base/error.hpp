@@ -6,6 +6,8 @@
 // delivery, by make_error().
 #pragma once
 
+#include <beck/base/platform.hpp>
+
 #include <beck/detail/text_view.hpp>
 #include <cstddef>
 #include <system_error>
@@ -157,8 +159,14 @@ class result_error : public error_code {
     requires std::is_error_code_enum<Enum>::value
   result_error(Enum e) noexcept : error_code(e) {}
 
-  /// Sets another error of the same operation.
-  using error_code::operator=;
+  /// Sets another error of the same operation: an error_code, or an enumerator of errors. It is a
+  /// template so that `ec = {}` is the assignment of a result_error, hence no error.
+  template <class Error>
+    requires std::is_convertible_v<const Error&, error_code>
+  result_error& operator=(const Error& e) noexcept {
+    error_code::operator=(error_code(e));
+    return *this;
+  }
 
   /// Returns the name of the operation, such as "connect"; "" if it is not known.
   const char* operation() const noexcept { return operation_ == nullptr ? "" : operation_; }

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <initializer_list>
 
 namespace beck::uring {
 namespace {
