@@ -24,12 +24,11 @@ PEERS = {
     "llhttp": ("llhttp", []),
     "picohttpparser": ("picohttpparser", []),
     "picohttpparser-native": ("picohttpparser_native", []),
-    # Of the benchmark resp, which needs no backend either.
+    # Of the benchmark resp.
     "beck-value": ("beck_value", []),
     "hiredis": ("hiredis", []),
     "hiredis-objects": ("hiredis_objects", []),
     "boost-redis": ("boost_redis", []),
-    # Of the benchmark redis (redis.py), where raw, hiredis and boost-redis are clients; no program of this folder.
     "redis-benchmark": ("", []),
     # Of the benchmarks of HTTP servers (serving.py). nginx is no program of this folder; with `return`, with a file.
     "beck-uring-file": ("beck", ["--backend", "io_uring"]),
@@ -72,8 +71,7 @@ OPTIONAL = {
     "llhttp": "llhttp is not installed (Debian: node-llhttp)",
     "picohttpparser": "libh2o is not installed (Debian 12: libh2o-evloop-dev)",
     "fio": "it is not installed (Debian: fio)",
-    "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"
-    " its sources",
+    "picohttpparser-native": "no package has it; see BECK_BENCH_PICOHTTPPARSER in bench/CMakeLists.txt",
     "beast": "Boost.Beast is not installed (Debian: libboost-dev)",
     "hiredis": "its sources are not there (tools/peer_sources.sh hiredis)",
     "hiredis-objects": "its sources are not there (tools/peer_sources.sh hiredis)",

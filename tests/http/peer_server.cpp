@@ -6,6 +6,7 @@
 //   /bytes/N         N bytes, with Content-Length; "a" to "z" over and over
 //   /stream/N        the same in chunks
 //   /file            the file of --file, by sendfile
+//   /refuse          401 at once; the body stays unread
 //   any other        "METHOD TARGET BYTES CHECKSUM", of the body; the checksum is Adler-32
 // The log has a line for each request that has arrived but that for /stats: "METHOD TARGET", or "-"
 // and the reason for which its head was refused.
@@ -109,6 +110,8 @@ class peer_handler {
       reply.status(http::status::ok);  // a reply also without a byte
       if (path.starts_with("/bytes/")) reply.content_length(bytes);
       co_await send_bytes(reply, bytes);
+    } else if (path == "/refuse") {
+      reply.status(http::status::unauthorized).send("refused\n");
     } else if (path == "/file") {
       beck::ignore(co_await reply.async_send_file(file_, 0, beck::to_the_end));
     } else {

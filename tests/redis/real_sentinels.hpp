@@ -114,7 +114,7 @@ struct real_sentinels {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also if the case is ended from outside
     const int nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, 1);
-    ::execv(server_program, const_cast<char* const*>(words.data()));
+    ::execv(server_program(), const_cast<char* const*>(words.data()));
     ::_exit(127);
   }
   /// Runs handlers until `done()` returns true, which is asked every 10 ms. Returns false if it

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!beck::redis::test::has_server()) {
-    std::fprintf(stderr, "%s is not installed\n", beck::redis::test::server_program);
+    std::fprintf(stderr, "%s is not installed\n", beck::redis::test::server_program());
     return 3;
   }
   const beck::redis::test::stopwatch begin;
