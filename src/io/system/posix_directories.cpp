@@ -19,6 +19,8 @@ namespace {
 
 /// The times that a resolution is repeated after directories on its way were renamed meanwhile:
 /// each time somebody has to be as fast again.
+constexpr std::uint64_t block_of_statx = 512;  // statx(2): stx_blocks counts these
+
 constexpr int resolve_tries_max = 8;
 constexpr unsigned type_shift = 12;  // of st_mode
 constexpr unsigned permission_bits = 07777;
@@ -73,6 +75,7 @@ std::ptrdiff_t posix_system::list_directory(int fd, void* records, std::size_t b
     const std::ptrdiff_t r = retried([&] { return ::syscall(SYS_getdents64, fd, records, bytes); });
     if (r <= 0 || has_entries(static_cast<const char*>(records), static_cast<std::size_t>(r))) {
       return r;
+  status.stored_bytes = got.stx_blocks * block_of_statx;
     }
   }
 }
