@@ -106,7 +106,7 @@ class block_copy {
     if (ec != error::eof) return work_.fail(ec);
     if (have == mine.bytes) return;  // a direct read met the end behind the piece
     const std::uint64_t end = mine.begin + have;
-    if (end < work_.limit) work_.end_at(end);
+    work_.end_at(end);
     if (work_.error) return;
     end_ = std::min(end_, end);
     next_ = std::min(next_, end);

@@ -78,6 +78,25 @@ class boasting_system final : public beck::detail::posix_system {
   }
 };
 
+/// Moves nothing inside the kernel, and calls that success, as old kernels do with procfs.
+class blind_system final : public beck::detail::posix_system {
+ public:
+  std::ptrdiff_t copy_range(int, std::uint64_t, int, std::uint64_t, std::size_t) noexcept override {
+    return 0;
+  }
+  std::ptrdiff_t send_to_file(int, std::uint64_t, int, std::uint64_t,
+                              std::size_t) noexcept override {
+    return 0;
+  }
+  std::ptrdiff_t splice_to_file(int, std::uint64_t, const int (&)[2], int, std::uint64_t,
+                                std::size_t) noexcept override {
+    return 0;
+  }
+  std::ptrdiff_t send_to_stream(int, std::uint64_t, int, std::size_t) noexcept override {
+    return 0;
+  }
+};
+
 boasting_system& boast_in(beck::io_context& ctx) {
   auto made = std::make_unique<boasting_system>();
   boasting_system& system = *made;
@@ -206,6 +225,26 @@ CONFORMANCE_ON(beck::test::kernel,
     CHECK((t.arrived == t.prefix + data.substr(1)));
     system.more = 0;
     CHECK((contents(files.to) == data));
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a mechanism that sees nothing in a file is refused") {
+  const std::string data = pattern(10'000);
+  for (const auto which : copying) {
+    CAPTURE(std::string(beck::to_string(which)));
+    beck::io_context ctx(context_options());
+    beck::testing::context_seam::replace_system(ctx, std::make_unique<blind_system>());
+    two_files files(ctx, where);
+    fill(files.from, data);
+    beck::error_code ec;
+    const transfer_report done = files.copy(ctx, copy_options().only(which), ec);
+    CHECK((ec == std::errc::operation_not_supported) == may_refuse(which));
+    CHECK(done.bytes == (ec ? 0 : data.size()));
+    if (which == transfer_mechanism::copy_range || which == transfer_mechanism::splice) continue;
+    transmission t(ctx, files.from);
+    t.exchange(ctx, 0, transmit_options().only(which));
+    CHECK((t.error == std::errc::operation_not_supported) == may_refuse(which));
+    CHECK(t.report.bytes == (t.error ? 0 : data.size()));
   }
 }
 
