@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/usage.hpp"
 #include "engine.hpp"
 #include "failure.hpp"
 #include "sizes.hpp"
@@ -78,7 +79,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    status = app.exit(e) == 0 ? 0 : 2;
+    status = beck_apps::print_usage(app, e);
     return std::nullopt;
   }
   if (!block.empty()) asked.block = parse_size("--block", block);

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "automatic.hpp"
+#include "blocking_io.hpp"
 #include "engine.hpp"
 #include "failure.hpp"
 #include "sizes.hpp"
@@ -111,8 +112,8 @@ class one_copy {
 
   void run_engine(const engine& one) {
     // A target that is not new may have data in the place of holes; a source that was not opened
-    // here is not searched for them.
-    const bool sparse = from_.is_regular() && from_.is_ours() && to_.is_fresh();
+    // here is not searched for them, and one without a size would be a hole all of it.
+    const bool sparse = from_.is_regular() && from_.is_ours() && from_.size() && to_.is_fresh();
     plan pieces(from_, length_, sparse, alignment());
     std::size_t block = asked_.block.value_or(asked_.direct ? block_direct : one.block_default);
     block = (block + alignment() - 1) / alignment() * alignment();
@@ -125,17 +126,32 @@ class one_copy {
     done_.block = block;
     done_.depth = depth;
     one.run(work);
+    refuse_unseen(one, pieces);
     done_.holes = pieces.holes();
     done_.bytes = pieces.length().value_or(pieces.position());
     check_length();
   }
 
+  /// Finds bytes that an engine has not seen: the kernel copies nothing from files that it
+  /// generates, and calls that success (copy_file_range(2), BUGS).
+  void refuse_unseen(const engine& one, const plan& pieces) const {
+    const std::uint64_t copied = pieces.length().value_or(pieces.position());
+    if (one.has_buffers || !from_.is_regular() || copied >= length_.value_or(UINT64_MAX)) return;
+    std::byte next{};
+    if (read_some(from_, &next, 1, copied) == 0) return;
+    const std::string reason = fmt::format("{} sees nothing in {} behind {}", one.name,
+                                           from_.name(), exact_size_text(copied));
+    if (copied == 0) throw refusal(reason);
+    throw failure(reason);
+  }
+
   /// Fewer bytes than there were, or than --size wants, are no copy.
   void check_length() const {
-    if (length_ && done_.bytes < *length_ && asked_.size && !from_.size())
+    const bool is_short = length_ && done_.bytes < *length_;
+    if (is_short && asked_.size && (!from_.size() || from_.claims_bytes_at(done_.bytes)))
       throw failure(fmt::format("{} ended after {}; --size wants {}", from_.name(),
                                 exact_size_text(done_.bytes), exact_size_text(*asked_.size)));
-    if (length_ && done_.bytes < *length_)
+    if (is_short && !from_.claims_bytes_at(done_.bytes))
       throw failure(fmt::format("{} shrank from {} to {} while it was copied", from_.name(),
                                 exact_size_text(*length_), exact_size_text(done_.bytes)));
     if (shown_.bytes() + done_.holes != done_.bytes)
@@ -146,6 +162,9 @@ class one_copy {
   void complete() {
     done_.seconds = shown_.seconds();
     note_changes();
+    if (!to_.in_place_reason().empty())
+      done_.notes.push_back(
+          fmt::format("{} was written in place: {}", to_.name(), to_.in_place_reason()));
     drop_direct();
     to_.finish(done_.bytes, from_);
     if (!done_.reflink && done_.engine == "copy-range") done_.reflink = is_shared(to_);
@@ -187,7 +206,7 @@ class one_copy {
   void move_standard_offsets() const {
     if (!from_.is_ours() && from_.is_seekable())
       ::lseek(from_.fd(), static_cast<off_t>(from_.base() + done_.bytes), SEEK_SET);
-    if (asked_.target == "-" && to_.is_seekable())
+    if (to_.is_inherited() && to_.is_seekable())
       ::lseek(to_.fd(), static_cast<off_t>(to_.base() + done_.bytes), SEEK_SET);
   }
 

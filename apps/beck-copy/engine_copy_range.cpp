@@ -11,17 +11,6 @@
 #include "failure.hpp"
 
 namespace beck_copy {
-namespace {
-
-/// Old kernels copy nothing from files of procfs and call that success (copy_file_range(2), BUGS).
-void refuse_generated_file(const transfer& work, std::uint64_t offset) {
-  std::byte one{};
-  if (work.from.is_seekable() && read_some(work.from, &one, 1, offset) > 0)
-    throw refusal("copy_file_range: sees nothing in " + work.from.name() +
-                  ", though there is something to read");
-}
-
-}  // namespace
 
 void copy_copy_range(transfer& work) {
   const source& from = work.from;
@@ -40,12 +29,8 @@ void copy_copy_range(transfer& work) {
       continue;
     }
     const auto moved = static_cast<std::size_t>(copied);
-    if (moved == 0) {
-      refuse_generated_file(work, next.offset);
-      work.pieces.end_at(next.offset);
-    } else if (moved < next.length) {
-      work.pieces.give_back(next.length - moved);
-    }
+    if (moved == 0) work.pieces.end_at(next.offset);
+    if (moved > 0 && moved < next.length) work.pieces.give_back(next.length - moved);
     work.done.add(moved);
   }
 }

@@ -10,6 +10,8 @@
 
 #include <cstring>
 
+#include "common/output.hpp"
+
 namespace beck_copy {
 namespace {
 
@@ -64,7 +66,8 @@ void arm_interrupt(const std::string& state, const std::string& temporary) {
   copy_text(temporary_path, sizeof temporary_path, temporary);
   // The line of the progress bar ends first.
   const char* const begin = ::isatty(STDERR_FILENO) == 1 ? "\n" : "";
-  copy_text(last_words, sizeof last_words, begin + ("beck-copy: interrupted: " + state) + "\n");
+  copy_text(last_words, sizeof last_words,
+            begin + beck_apps::printable("beck-copy: interrupted: " + state) + "\n");
   armed = true;
 }
 

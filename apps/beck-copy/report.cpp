@@ -9,13 +9,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 
+#include "common/output.hpp"
 #include "json_text.hpp"
 #include "sizes.hpp"
 
 namespace beck_copy {
+
+using beck_apps::say;
+
 namespace {
 
 double seconds_of(const timeval& time) {
@@ -74,23 +77,22 @@ std::string json_report(const settings& asked, const outcome& done, const std::s
 }
 
 void print_report(const settings& asked, const outcome& done) {
-  for (const std::string& note : done.notes) fmt::print(stderr, "beck-copy: {}\n", note);
+  for (const std::string& note : done.notes) say(fmt::format("beck-copy: {}", note));
   const bool told = asked.verbose || ::isatty(STDERR_FILENO) == 1;
   const bool fell_back = std::any_of(done.refused.begin(), done.refused.end(), &is_worth_telling);
   for (const refused_engine& one : done.refused)
     if (asked.verbose || is_worth_telling(one))
-      fmt::print(stderr, "beck-copy: auto: {} refused: {}\n", one.name, one.reason);
+      say(fmt::format("beck-copy: auto: {} refused: {}", one.name, one.reason));
   if (fell_back || asked.verbose)
-    fmt::print(stderr, "beck-copy: {} took {}\n", asked.engine, done.engine);
+    say(fmt::format("beck-copy: {} took {}", asked.engine, done.engine));
   if (done.reflink)
-    fmt::print(stderr, "beck-copy: a reflink: {} shares its blocks with {}\n", asked.target,
-               asked.source);
+    say(fmt::format("beck-copy: a reflink: {} shares its blocks with {}", asked.target,
+                    asked.source));
   if (told)
-    fmt::print(stderr, "beck-copy: {} in {:.2f} s, {}/s, engine {}\n", exact_size_text(done.bytes),
-               done.seconds, size_text(static_cast<std::uint64_t>(rate(done))), done.engine);
+    say(fmt::format("beck-copy: {} in {:.2f} s, {}/s, engine {}", exact_size_text(done.bytes),
+                    done.seconds, size_text(static_cast<std::uint64_t>(rate(done))), done.engine));
   if (done.verified)
-    fmt::print(stderr, "beck-copy: verified: {} compared, all equal\n",
-               exact_size_text(done.bytes));
+    say(fmt::format("beck-copy: verified: {} compared, all equal", exact_size_text(done.bytes)));
 }
 
 }  // namespace beck_copy

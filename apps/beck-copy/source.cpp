@@ -83,6 +83,12 @@ bool source::is_endless() const {
   return which == 5 || which == 7 || which == 8 || which == 9;
 }
 
+bool source::claims_bytes_at(std::uint64_t offset) const {
+  struct stat now = {};
+  return is_regular() && ::fstat(fd(), &now) == 0 && now.st_size > 0 &&
+         static_cast<std::uint64_t>(now.st_size) > base_ + offset;
+}
+
 bool source::is_zero() const {
   return is_endless() && (minor(status_.st_rdev) == 5 || minor(status_.st_rdev) == 7);
 }

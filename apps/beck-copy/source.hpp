@@ -37,6 +37,9 @@ class source {
   bool is_seekable() const { return seekable_; }
   /// Returns the offset at which the copy begins: 0 except for standard input.
   std::uint64_t base() const { return base_; }
+  /// Returns whether a regular file says that it has bytes at `offset`, where a read has found its
+  /// end: then its size is not its length, as in sysfs, where each file has 4,096 bytes.
+  bool claims_bytes_at(std::uint64_t offset) const;
   /// Returns the number of bytes from base() on when it was opened; nothing if only read() finds
   /// it.
   std::optional<std::uint64_t> size() const { return size_; }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -24,25 +25,45 @@ constexpr int name_tries_max = 16;
 
 std::string descriptor_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 
-mode_t mode_of_new_files() {
+mode_t without_umask(mode_t mode) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  return (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask;
+  return mode & ~mask;
+}
+
+mode_t mode_of_new_files() {
+  return without_umask(S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH);
 }
 
 }  // namespace
 
+std::optional<int> inherited_descriptor(std::string_view name) {
+  if (name == "-" || name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(folder)) continue;
+    const char* const end = name.data() + name.size();
+    int descriptor = 0;
+    const auto [rest, error] = std::from_chars(name.data() + folder.size(), end, descriptor);
+    if (error == std::errc() && rest == end && descriptor >= 0) return descriptor;
+  }
+  return std::nullopt;
+}
+
 target::target(const settings& asked, const source& from)
     : name_(asked.target == "-" ? "standard output" : asked.target), path_(asked.target) {
-  if (asked.target == "-") {
+  if (const auto descriptor = inherited_descriptor(asked.target)) {
     if (asked.direct)
-      throw failure("--direct: standard output is open already, without O_DIRECT; give a path");
-    open_standard_output();
+      throw failure(
+          fmt::format("--direct: {} is open already, without O_DIRECT; give a path", name_));
+    open_inherited(*descriptor);
     refuse_same_file(from);
   } else {
     existed_ = find_existing();
     if (existed_) refuse_same_file(from);
-    if (asked.in_place || (existed_ && !is_regular()))
+    const bool is_file = !existed_ || is_regular();
+    if (is_file && existed_ && !asked.in_place) in_place_reason_ = find_in_place_reason();
+    if (asked.in_place || !is_file || !in_place_reason_.empty())
       open_as_it_is(asked);
     else
       open_hidden(asked);
@@ -58,12 +79,14 @@ target::~target() {
   disarm_interrupt();  // afterwards: an interrupt just before it unlinks too
 }
 
-/// Opens standard output. It may be a file that other processes write to as well, or one opened for
-/// appending, where offsets mean nothing.
-void target::open_standard_output() {
-  fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+/// Opens what a descriptor refers to. It may be a file that other processes write to as well, or
+/// one opened for appending, where offsets mean nothing.
+void target::open_inherited(int descriptor) {
+  inherited_ = true;
+  fd_.reset(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
   if (!fd_ || ::fstat(fd(), &status_) != 0) throw failure(errno_text(name_, errno));
   const int flags = ::fcntl(fd(), F_GETFL);
+  if ((flags & O_ACCMODE) == O_RDONLY) throw failure(errno_text(name_, EBADF));
   const off_t here = ::lseek(fd(), 0, SEEK_CUR);
   seekable_ = here >= 0 && (flags & O_APPEND) == 0;
   base_ = seekable_ ? static_cast<std::uint64_t>(here) : 0;
@@ -87,16 +110,37 @@ bool target::find_existing() {
   return false;
 }
 
-/// Follows a symbolic link: the link stays, and the file that it points to is replaced.
+/// Follows a symbolic link: the link stays, and the file that it points to is replaced. A link of
+/// procfs leads to files without a name, too: those are opened by the link.
 void target::follow_links() {
-  struct stat link = {};
+  struct stat link = {}, there = {}, named = {};
   if (::lstat(path_.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
+  const bool leads_somewhere = ::stat(path_.c_str(), &there) == 0;
   char* const real = ::realpath(path_.c_str(), nullptr);
-  if (real == nullptr)
+  if (real == nullptr && !leads_somewhere)
     throw failure(
         errno_text(fmt::format("{} is a symbolic link that leads nowhere", name_), errno));
-  path_ = real;
+  has_path_ = real != nullptr &&
+              (!leads_somewhere || (::stat(real, &named) == 0 && there.st_dev == named.st_dev &&
+                                    there.st_ino == named.st_ino));
+  if (has_path_) path_ = real;
   std::free(real);
+}
+
+/// Returns why no new file can take the place of the one that is there, or "". It would be refused
+/// only after the copy.
+std::string target::find_in_place_reason() const {
+  if (!has_path_) return "it has no name of its own";
+  struct statx more = {};
+  if (::statx(AT_FDCWD, path_.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &more) == 0 &&
+      (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+    return "it is a mount point";
+  struct stat folder = {};
+  const uid_t us = ::geteuid();
+  const bool may_replace = us == 0 || us == status_.st_uid ||
+                           ::stat(folder_.c_str(), &folder) != 0 ||
+                           (folder.st_mode & S_ISVTX) == 0 || us == folder.st_uid;
+  return may_replace ? "" : "its folder lets only its owner replace it";
 }
 
 void target::refuse_same_file(const source& from) const {
@@ -139,6 +183,10 @@ void target::open_hidden(const settings& asked) {
     fd_.reset(::open(folder_.c_str(), O_TMPFILE | how, ours));
   else
     errno = EOPNOTSUPP;
+  if (fd_ && !may_link()) {
+    fd_.reset();
+    errno = EOPNOTSUPP;
+  }
   // EISDIR: a kernel or file system that takes O_TMPFILE for O_DIRECTORY. open(2).
   for (int i = 0; !fd_ && i < name_tries_max; ++i) {
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != EEXIST && errno != ENOENT) break;
@@ -147,6 +195,8 @@ void target::open_hidden(const settings& asked) {
     if (fd_) temporary_ = name;
     if (!fd_ && errno == ENOENT) break;
   }
+  // A file of procfs, of which nothing is stored, in a folder that takes no others.
+  if (!fd_ && existed_ && status_.st_blocks == 0) return open_as_it_is(asked);
   if (!fd_ && asked.direct && errno == EINVAL)
     throw failure(fmt::format("--direct: the file system of {} has no direct I/O", name_));
   if (!fd_ && existed_ && errno == EACCES)
@@ -167,7 +217,7 @@ std::string target::temporary_name() const {
 }
 
 std::string target::untouched() const {
-  const bool new_one = !existed_ && path_ != "-";
+  const bool new_one = !existed_ && !inherited_;
   return name_ + (new_one ? " was not created" : " is as it was");
 }
 
@@ -182,7 +232,7 @@ void target::finish(std::uint64_t length, const source& from) {
   mode_t mode = mode_of_new_files();
   struct stat before = {};
   if (from.is_regular())
-    mode = from.status().st_mode;
+    mode = without_umask(from.status().st_mode);
   else if (existed_ && ::stat(path_.c_str(), &before) == 0)
     mode = before.st_mode;
   // Set-user-ID and its like are not copied: the copy may have another owner.
@@ -191,6 +241,15 @@ void target::finish(std::uint64_t length, const source& from) {
 
 void target::synchronize() {
   if (::fsync(fd()) != 0) throw failure(errno_text("fsync of " + name_, errno));
+}
+
+/// Returns whether linkat(2) is allowed at all. A sandbox may refuse it, and that would show only
+/// after the copy. A name that exists is refused with EEXIST before anything is made.
+bool target::may_link() const {
+  const std::string self = descriptor_path(fd());
+  const std::string taken = folder_ + "/.";
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, taken.c_str(), AT_SYMLINK_FOLLOW) == 0 ||
+         errno == EEXIST;
 }
 
 /// linkat(2); false: there is something of that name.
@@ -213,7 +272,9 @@ void target::publish(bool durable) {
     temporary_ = name;
   }
   if (!temporary_.empty()) {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw failure(errno_text(name_, errno));
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+      throw failure(errno_text("replacing " + name_, errno) +
+                    "; --in-place writes the file itself");
     temporary_.clear();
   }
   hidden_ = false;

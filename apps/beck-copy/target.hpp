@@ -10,12 +10,18 @@
 #include <beck/base/unique_fd.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "settings.hpp"
 #include "source.hpp"
 
 namespace beck_copy {
+
+/// Returns the descriptor of this process that a name stands for: of "-", /dev/stdout, /dev/fd/N,
+/// which a shell makes of >(...), and the like.
+std::optional<int> inherited_descriptor(std::string_view name);
 
 /// An opened target.
 class target {
@@ -38,6 +44,10 @@ class target {
   std::uint64_t base() const { return base_; }
   /// Returns whether it was empty when the copy began: bytes that are not written read as zeros.
   bool is_fresh() const { return fresh_; }
+  /// Returns whether it was open already, so that other processes share its offset.
+  bool is_inherited() const { return inherited_; }
+  /// Returns why an existing file is written itself although that was not asked for, or "".
+  const std::string& in_place_reason() const { return in_place_reason_; }
   /// Returns whether no other process sees it before publish().
   bool is_hidden() const { return hidden_; }
   /// Returns whether publish() has given it its name.
@@ -58,22 +68,27 @@ class target {
   void publish(bool durable);
 
  private:
-  void open_standard_output();
+  void open_inherited(int descriptor);
   void open_as_it_is(const settings& asked);
   void open_hidden(const settings& asked);
   void refuse_same_file(const source& from) const;
   bool find_existing();
   void follow_links();
+  std::string find_in_place_reason() const;
   std::string temporary_name() const;
+  bool may_link() const;
   bool link_as(const std::string& path) const;
 
   std::string name_;       // as the user calls it
   std::string path_;       // after following links
   std::string folder_;     // that path_ is in
   std::string temporary_;  // a name to be removed; empty: none
+  std::string in_place_reason_;
   beck::unique_fd fd_;
   struct stat status_ = {};  // of the file that is written
   bool existed_ = false;
+  bool inherited_ = false;
+  bool has_path_ = true;  // false: it has no name, and a link of procfs leads to it
   bool seekable_ = false;
   bool fresh_ = false;
   bool hidden_ = false;

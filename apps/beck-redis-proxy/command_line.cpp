@@ -13,6 +13,7 @@
 #include "common/failure.hpp"
 #include "common/listening.hpp"
 #include "common/unit_text.hpp"
+#include "common/usage.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -137,7 +138,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    status = app.exit(e) == 0 ? 0 : 2;
+    status = beck_apps::print_usage(app, e);
     return std::nullopt;
   }
   asked.server = parse_server(given.server);

@@ -17,7 +17,6 @@
 #include <beck/io/signal_set.hpp>
 #include <beck/run/post.hpp>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -27,6 +26,7 @@
 #include "cluster_session.hpp"
 #include "common/failure.hpp"
 #include "common/listening.hpp"
+#include "common/output.hpp"
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
@@ -68,10 +68,10 @@ std::size_t affordable_clients(const settings& asked) {
   const std::size_t most = (descriptors - kept) / 2;
   if (!asked.clients_max) return std::min(clients_usual, most);
   if (*asked.clients_max <= most) return *asked.clients_max;
-  fmt::print(stderr,
-             "beck-redis-proxy: --max-clients {} is lowered to {}: the process may have {} "
-             "descriptors, {} are kept, and a client needs 2\n",
-             *asked.clients_max, most, descriptors, kept);
+  beck_apps::say(
+      fmt::format("beck-redis-proxy: --max-clients {} is lowered to {}: the process may have {} "
+                  "descriptors, {} are kept, and a client needs 2",
+                  *asked.clients_max, most, descriptors, kept));
   return most;
 }
 
@@ -157,10 +157,10 @@ class proxy {
   }
 
   void announce() {
-    fmt::print("listening: {}", listeners_.places());
-    if (metrics_) fmt::print(" http://{}/metrics", beck_apps::text_of(metrics_->endpoint()));
-    fmt::print("\n");
-    std::fflush(stdout);
+    std::string line = fmt::format("listening: {}", listeners_.places());
+    if (metrics_)
+      line += fmt::format(" http://{}/metrics", beck_apps::text_of(metrics_->endpoint()));
+    beck_apps::announce(line);
     beck_apps::notify_manager("READY=1");
   }
 

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 
 #include <beck/io/steady_timer.hpp>
-#include <cstdio>
 #include <utility>
+
+#include "common/output.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -32,8 +33,6 @@ void server_log::note_reached() {
   if (std::exchange(is_lost_, false)) write(url_ + " is reached again");
 }
 
-void server_log::write(const std::string& text) {
-  fmt::print(stderr, "beck-redis-proxy: {}\n", text);
-}
+void server_log::write(const std::string& text) { beck_apps::say("beck-redis-proxy: " + text); }
 
 }  // namespace beck_redis_proxy

@@ -7,12 +7,12 @@
 
 #include <beck/coro/timeout.hpp>
 #include <beck/net/connect_race.hpp>
-#include <cstdio>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "common/failure.hpp"
+#include "common/output.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -85,8 +85,8 @@ beck::task<> server_target::follow() {
     seen = group_->changes();
     const std::string_view host =
         control_byte(group_->host()) ? "(a name with a control character)" : group_->host();
-    fmt::print(stderr, "beck-redis-proxy: the primary of {} is {}:{}\n", asked_.server.url, host,
-               group_->port());
+    beck_apps::say(fmt::format("beck-redis-proxy: the primary of {} is {}:{}", asked_.server.url,
+                               host, group_->port()));
   }
 }
 

@@ -12,11 +12,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <string_view>
 #include <utility>
 
+#include "common/output.hpp"
 #include "failure.hpp"
 
 namespace beck_serve {
@@ -59,7 +59,8 @@ access_log::~access_log() {
   if (lost() != 0) {
     const std::string why =
         last_error_ != 0 ? errno_text("the last error", last_error_) : "the log is too slow";
-    fmt::print(stderr, "beck-serve: {} lines of the access log were lost; {}\n", lost(), why);
+    beck_apps::say(
+        fmt::format("beck-serve: {} lines of the access log were lost; {}", lost(), why));
   }
 }
 

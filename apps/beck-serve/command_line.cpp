@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/unit_text.hpp"
+#include "common/usage.hpp"
 #include "failure.hpp"
 #include "limit_names.hpp"
 
@@ -137,7 +138,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    status = app.exit(e) == 0 ? 0 : 2;
+    status = beck_apps::print_usage(app, e);
     return std::nullopt;
   }
   set_files(given, asked.files);

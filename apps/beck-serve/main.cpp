@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // beck-serve: serves the files of a folder over HTTP. The manual is beck-serve.1 beside this file.
-#include <fmt/format.h>
-
 #include <csignal>
-#include <cstdio>
 #include <exception>
+#include <string>
 
 #include "command_line.hpp"
+#include "common/output.hpp"
 #include "failure.hpp"
 #include "serving.hpp"
 
@@ -19,16 +18,17 @@ constexpr int wrong = 2;
 }  // namespace
 
 int main(int argc, char** argv) {
+  beck_apps::fill_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a log that is a pipe may lose its reader
   int status = 0;
   try {
     const auto asked = beck_serve::parse_command_line(argc, argv, status);
     if (asked) beck_serve::serve(*asked);
   } catch (const beck_serve::wrong_usage& e) {
-    fmt::print(stderr, "beck-serve: {}\n", e.what());
+    beck_apps::say(std::string("beck-serve: ") + e.what());
     status = wrong;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "beck-serve: {}\n", e.what());
+    beck_apps::say(std::string("beck-serve: ") + e.what());
     status = failed;
   }
   return status;

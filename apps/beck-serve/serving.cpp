@@ -23,7 +23,6 @@
 #include <beck/net/tcp.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -36,6 +35,7 @@
 
 #include "access_log.hpp"
 #include "common/listening.hpp"
+#include "common/output.hpp"
 #include "failure.hpp"
 #include "identity.hpp"
 
@@ -221,8 +221,7 @@ class program {
       return;
     }
     if (!failed_) {
-      fmt::print("listening: {}\n", place());
-      std::fflush(stdout);
+      beck_apps::announce(fmt::format("listening: {}", place()));
     }
     if (workers > 1) others_.emplace(workers - 1);
     for (std::size_t i = 0; i + 1 < workers; ++i) start(others_->at(i));
@@ -247,7 +246,7 @@ class program {
     try {
       identity_->reload();
     } catch (const std::exception& e) {
-      fmt::print(stderr, "beck-serve: the old certificate stays: {}\n", e.what());
+      beck_apps::say(fmt::format("beck-serve: the old certificate stays: {}", e.what()));
     }
   }
 

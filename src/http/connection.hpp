@@ -255,11 +255,13 @@ class connection : public std::enable_shared_from_this<connection> {
 
   // files (connection_file.cpp)
   bool has_room() const noexcept;
-  error_code begin_file(std::uint64_t bytes);
+  error_code begin_file(std::uint64_t bytes, bool is_all = true);
   error_code end_error() const noexcept;
   task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
                                           std::uint64_t bytes);
   task<io_result<std::uint64_t>> copy(file_object& from, std::uint64_t offset, std::uint64_t bytes);
+  task<io_result<std::uint64_t>> copy_to_end(file_object& from, std::uint64_t offset);
+  task<error_code> write_block(const_buffer block, std::uint64_t& written);
 
   struct flush_request : beck::detail::queue_entry {
     std::shared_ptr<connection> keep;  // while it is queued

@@ -2,6 +2,7 @@
 // Files as bodies of replies: sent by the kernel where the stream is a socket, with the head in
 // front of the first bytes; else read and written.
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <beck/transfer/transmit.hpp>
 
 #include "http/connection.hpp"
+#include "http/file_site.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::http::detail {
@@ -19,12 +21,35 @@ constexpr std::size_t copy_block_bytes = 65'536;  // where the kernel cannot sen
 constexpr std::uint64_t small_max = 16'384;       // cheaper to copy than to send by the kernel
 
 using file_result = io_result<std::uint64_t>;
+using beck::detail::file_transfer;
+using beck::detail::op_kind;
+constexpr auto read_call = beck::detail::file_call::read;
+
+/// Reads the properties of an open file.
+error_code examine(file_object& file, beck::detail::file_facts& facts) noexcept {
+  const beck::detail::descriptor& d = *file.slot();
+  const int result = d.fd < 0 ? -EBADF : d.loop->sys().examine_file(d.fd, facts);
+  return result < 0 ? beck::detail::make_error(result) : error_code();
+}
 
 }  // namespace
 
-/// Begins, if need be, the reply that `bytes` bytes of a file belong to. Returns the error of a
-/// reply that cannot take them.
-error_code connection::begin_file(std::uint64_t bytes) {
+task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
+  constexpr std::uint64_t page_max = 65'536;  // the largest size of a page: sysfs says that
+  if (bytes > page_max) co_return false;
+  char byte;
+  file_transfer next(op_kind::file, read_call, file.slot(), bytes, &byte, 1);
+  auto behind = co_await std::move(next);
+  if (behind.value_ != 0) co_return true;
+  if (bytes == 0) co_return false;
+  file_transfer last(op_kind::file, read_call, file.slot(), bytes - 1, &byte, 1);
+  auto there = co_await std::move(last);
+  co_return there.error() == beck::error::eof;
+}
+
+/// Begins, if need be, the reply that `bytes` bytes of a file belong to. `is_all`: they may become
+/// the length of the reply. Returns the error of a reply that cannot take them.
+error_code connection::begin_file(std::uint64_t bytes, bool is_all) {
   reply_state& reply = active_->reply;
   if (lost_) return make_error_code(std::errc::broken_pipe);
   if (reply.ended) return make_error_code(std::errc::invalid_argument);
@@ -32,7 +57,7 @@ error_code connection::begin_file(std::uint64_t bytes) {
     return make_error_code(std::errc::message_size);
   }
   if (reply.begun) return {};
-  if (!reply.has_length) {
+  if (!reply.has_length && is_all) {
     reply.has_length = true;
     reply.length = bytes;
   }
@@ -60,24 +85,29 @@ task<file_result> connection::send_file(std::shared_ptr<connection> self, file_o
                                         std::uint64_t offset, std::uint64_t bytes) {
   connection& c = *self;
   error_code ec;
+  bool is_generated = false;
   if (bytes == to_the_end) {
-    const std::uint64_t size = from.size(ec);
-    bytes = size > offset ? size - offset : 0;
+    beck::detail::file_facts facts;
+    ec = examine(from, facts);
+    bytes = facts.bytes > offset ? facts.bytes - offset : 0;
+    if (!ec && facts.stored_bytes == 0) is_generated = co_await has_false_size(from, facts.bytes);
   }
   reply_state& reply = c.active_->reply;
   if (ec) {
     reply.broken = reply.broken || reply.begun;
     co_return file_result(ec, 0);
   }
-  ec = c.begin_file(bytes);
+  if (!is_generated) ec = c.begin_file(bytes);
   if (ec) co_return file_result(ec, 0);
-  if (!c.body_allowed()) {
+  if (!is_generated && !c.body_allowed()) {
     reply.sent += bytes;
     co_return file_result(ec, bytes);
   }
   const bool was_broken = std::exchange(reply.broken, true);  // stays, if a part cannot be sent
   file_result sent;
-  if (c.stream_->is_plain() && !reply.chunked) {
+  if (is_generated) {
+    sent = co_await c.copy_to_end(from, offset);
+  } else if (c.stream_->is_plain() && !reply.chunked) {
     sent = co_await c.transmit(from, offset, bytes);
   } else {
     sent = co_await c.copy(from, offset, bytes);
@@ -124,30 +154,50 @@ task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
 
 /// Reads the file and writes it to the stream.
 task<file_result> connection::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
-  using beck::detail::file_call;
-  using beck::detail::op_kind;
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   error_code ec;
   while (!ec && copied < bytes) {
     const auto most =
         static_cast<std::size_t>(std::min<std::uint64_t>(copy_block_bytes, bytes - copied));
-    beck::detail::file_transfer read(op_kind::file, file_call::read, from.slot(), offset + copied,
-                                     block.get(), most);
+    file_transfer read(op_kind::file, read_call, from.slot(), offset + copied, block.get(), most);
     auto got = co_await std::move(read);
     ec = got.error();
-    std::size_t left = got.value_;
-    const char* at = block.get();
-    while (!ec && left != 0) {
-      const const_buffer part(at, left);
-      auto sent = co_await reply_write(*this, part);
-      ec = sent.error();
-      at += sent.value_;
-      left -= sent.value_;
-      copied += sent.value_;
-    }
+    if (!ec) ec = co_await write_block(const_buffer(block.get(), got.value_), copied);
   }
   co_return file_result(ec, copied);
+}
+
+/// Reads a file whose size is not its length up to its end, and writes it to the stream. What fits
+/// into one block has its length in the head.
+task<file_result> connection::copy_to_end(file_object& from, std::uint64_t offset) {
+  const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
+  std::uint64_t copied = 0;
+  for (bool is_end = false; !is_end;) {
+    file_transfer read(op_kind::file, read_call, from.slot(), offset + copied, block.get(),
+                       copy_block_bytes);
+    read.flags = beck::detail::io_op::flag_all;
+    auto got = co_await std::move(read);
+    is_end = got.error() == beck::error::eof;
+    error_code ec = is_end ? error_code() : got.error();
+    if (!ec) ec = begin_file(got.value_, is_end && copied == 0);
+    if (!ec) ec = co_await write_block(const_buffer(block.get(), got.value_), copied);
+    if (ec) co_return file_result(ec, copied);
+    is_end = is_end || !body_allowed();  // the head of a reply to HEAD is all of it
+  }
+  co_return file_result(error_code(), copied);
+}
+
+/// Writes a block of a body, and adds to `written` as much as was taken.
+task<error_code> connection::write_block(const_buffer block, std::uint64_t& written) {
+  error_code ec;
+  while (!ec && block.size() != 0) {
+    auto sent = co_await reply_write(*this, block);
+    ec = sent.error();
+    block += sent.value_;
+    written += sent.value_;
+  }
+  co_return ec;
 }
 
 bool file_send::ready() {

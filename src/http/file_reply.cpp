@@ -10,6 +10,7 @@
 #include <beck/http/range.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/system_timer.hpp>
+#include <beck/transfer/transfer_report.hpp>
 
 #include "http/file_site.hpp"
 
@@ -139,6 +140,13 @@ task<> send_body(file_call call, file_object& file, std::uint64_t size, std::str
   co_await send_ranges(call, file, ranges, texts);
 }
 
+/// Replies with a file that the kernel generates. Its size, its time and so its tag say nothing of
+/// the contents: there are neither conditions nor ranges.
+task<> send_generated(file_call call, file_object& file, std::string_view type) {
+  call.r.set(field::content_type, type);
+  ignore(co_await call.r.async_send_file(file, 0, to_the_end));
+}
+
 }  // namespace
 
 task<> send_found_file(file_call call, const std::string& name, file_object& file,
@@ -152,12 +160,20 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
     coding = co_await open_compressed(call, name, compressed, status);
   }
   const bool is_compressed = coding != content_coding::identity;
+  file_object& body = is_compressed ? static_cast<file_object&>(compressed->file) : file;
+  if (!settings.cache_control.empty()) r.set(field::cache_control, settings.cache_control);
+  bool is_generated = false;
+  if (status.stored_bytes == 0) is_generated = co_await has_false_size(body, status.bytes);
+  if (is_generated) {
+    if (is_compressed) r.set(field::content_encoding, name_of(coding));
+    co_await send_generated(call, body, settings.type_of(name));
+    co_return;
+  }
   const std::int64_t now = system_now().nanoseconds();
   const std::int64_t changed = seconds_of(std::min(status.modified_ns, now));
   const file_tag tag(status.bytes, status.modified_ns, status.inode,
                      is_fresh(status.modified_ns, now));
   r.set(field::etag, tag).set(field::last_modified, date_text(changed));
-  if (!settings.cache_control.empty()) r.set(field::cache_control, settings.cache_control);
   representation_state state;
   state.etag = tag;
   state.last_modified = changed;
@@ -175,7 +191,6 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
   }
   if (is_compressed) r.set(field::content_encoding, name_of(coding));
   r.set(field::accept_ranges, "bytes");
-  file_object& body = is_compressed ? static_cast<file_object&>(compressed->file) : file;
   const bool range_applies = found.range_applies && call.q.method() == method::get;
   co_await send_body(call, body, status.bytes, settings.type_of(name), range_applies);
 }

@@ -109,6 +109,10 @@ void say_error(response& r, const error_code& ec);
 /// Returns whether an error means that there is no such file.
 bool is_absence(const error_code& ec) noexcept;
 
+/// Returns whether reads contradict the size of a file of which nothing is stored, `bytes`: the
+/// kernel generates the contents of files of procfs and sysfs when they are read. Makes up to two
+/// reads of one byte.
+task<bool> has_false_size(file_object& file, std::uint64_t bytes);
 /// Replies with a regular file that is open, or with its compressed form.
 task<> send_found_file(file_call call, const std::string& name, file_object& file,
                        file_status status);

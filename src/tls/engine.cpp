@@ -16,8 +16,9 @@ constexpr std::size_t small_record = 1400;        // fits a packet: the peer can
 constexpr std::size_t small_bytes = 131'072;      // then records are large
 constexpr std::int64_t pause_ns = 1'000'000'000;  // after it they are small again
 constexpr int control_set_ktls = 72;  // BIO_CTRL_SET_KTLS, if OpenSSL is built without it, too
-constexpr std::uint64_t messages_free = 32;
+constexpr std::uint64_t messages_free = 32;  // in each counted_ns
 constexpr std::uint64_t bytes_a_message = 65'536;
+constexpr std::int64_t counted_ns = 1'000'000'000;
 
 }  // namespace
 
@@ -134,7 +135,7 @@ void engine::release() noexcept {
   if (begins && SSL_has_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
 }
 
-std::size_t engine::read(char* to, std::size_t room) noexcept {
+std::size_t engine::read(char* to, std::size_t room, std::int64_t now) noexcept {
   if (state_ != engine_state::open || !begin()) return 0;
   const error_queue queue;
   std::size_t bytes = 0;
@@ -148,7 +149,7 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
       if (SSL_pending(ssl_.get()) == 0) held_ = 0;
       continue;
     }
-    if (met_message_) ++messages_;
+    if (met_message_) count_message(now);
     const int why = SSL_get_error(ssl_.get(), done);
     if (why == SSL_ERROR_ZERO_RETURN) {
       state_ = engine_state::ended;
@@ -163,6 +164,16 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
   BECK_ASSERT(!has_input() || room == 0, "a record has more bytes than its room");
   if (met_message_) release();
   return bytes;
+}
+
+/// Counts a message of the handshake's kind. A connection may live for months, so that all that it
+/// has ever sent says nothing: what counts is how fast they come.
+void engine::count_message(std::int64_t now) noexcept {
+  if (now - counted_from_ >= counted_ns) {
+    counted_from_ = now;
+    read_bytes_ = messages_ = 0;
+  }
+  ++messages_;
 }
 
 /// Notes that a message of the handshake's kind has come behind the handshake.

@@ -62,8 +62,8 @@ class engine {
   /// Continues the handshake as far as the input goes.
   void shake() noexcept;
   /// Decrypts at most `room` bytes to `to`, until there is no input, no room, or an end. Returns
-  /// their number. `to` may overlap the input; see held().
-  std::size_t read(char* to, std::size_t room) noexcept;
+  /// their number. `to` may overlap the input; see held(). `now`: by the context's clock.
+  std::size_t read(char* to, std::size_t room, std::int64_t now) noexcept;
   /// Encrypts bytes of `parts`, at most work_space::plain_max. `now`: by the context's clock.
   /// Returns their number.
   std::size_t write(const_buffer_span parts, std::int64_t now) noexcept;
@@ -106,6 +106,7 @@ class engine {
   void say_end() noexcept;
   std::size_t record_bytes(std::int64_t now) noexcept;
   void release() noexcept;
+  void count_message(std::int64_t now) noexcept;
   bool seal(const char* bytes, std::size_t count) noexcept;
   void fail() noexcept;
   static void note_message(const SSL* of, int where, int);
@@ -117,6 +118,7 @@ class engine {
   char* output_ = nullptr;
   std::size_t output_bytes_ = 0;
   flat_buffer more_output_;
+  std::int64_t counted_from_ = 0;  // the begin of what the next two count
   std::uint64_t read_bytes_ = 0;
   std::uint64_t messages_ = 0;   // of the handshake's kind, behind the handshake
   std::int64_t written_at_ = 0;  // the last write

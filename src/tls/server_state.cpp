@@ -24,9 +24,7 @@ constexpr std::size_t names_max = 10'000;  // of one certificate
 key_hash session_scope(const X509& certificate, std::string_view clients) {
   std::string all(clients);
   for (const std::string& name : names_of(certificate, names_max)) all.append(name).append("\n");
-  key_hash hash = {};
-  EVP_Digest(all.data(), all.size(), hash.data(), nullptr, EVP_sha256(), nullptr);
-  return hash;
+  return hash_of(all.data(), all.size());
 }
 
 /// Returns the protocols of ALPN's form with commas between them.

@@ -60,7 +60,7 @@ void session::shake(const_buffer received) noexcept {
   if (engine_.state() != engine_state::open || !engine_.has_input()) return;
   try {
     buffer_lease opened = beck::detail::make_lease(received.size());
-    opened.truncate(step(*this)->read(opened.data(), opened.size()));
+    opened.truncate(step(*this)->read(opened.data(), opened.size(), loop_time()));
     ahead_ = std::move(opened);
   } catch (...) {
     input_error_ = make_error_code(std::errc::not_enough_memory);
@@ -136,12 +136,12 @@ buffer_lease session::unseal(buffer_lease&& received) noexcept {
   buffer_lease sealed = std::move(received);
   engine_.give(sealed.data(), sealed.size());
   if (engine_.held() == 0) {
-    sealed.truncate(step(*this)->read(sealed.data(), sealed.size()));
+    sealed.truncate(step(*this)->read(sealed.data(), sealed.size(), loop_time()));
     return sealed;
   }
   try {
     buffer_lease opened = beck::detail::make_lease(engine_.held() + sealed.size());
-    opened.truncate(step(*this)->read(opened.data(), opened.size()));
+    opened.truncate(step(*this)->read(opened.data(), opened.size(), loop_time()));
     return opened;
   } catch (...) {
     input_error_ = make_error_code(std::errc::not_enough_memory);
@@ -206,7 +206,7 @@ task<io_result<std::size_t>> session::read_some(mutable_buffer to) {
       ec = got.error();
       if (!ec) {
         engine_.give(begin + gap, got.value_);
-        bytes = step(*this)->read(begin, to.size());
+        bytes = step(*this)->read(begin, to.size(), loop_time());
       }
     } else {
       auto got = co_await carrier_->receive();

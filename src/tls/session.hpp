@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <beck/base/flat_buffer.hpp>
@@ -16,6 +17,9 @@
 #include "tls/engine.hpp"
 
 namespace beck::tls::detail {
+
+/// Returns the time at which the context that runs this thread last read its clock.
+std::int64_t loop_time() noexcept;
 
 /// A session. Its stream and its coroutines share it. Thread: that of the carrier's context.
 class session {

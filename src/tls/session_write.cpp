@@ -17,13 +17,12 @@ namespace {
 constexpr std::size_t waiting_max = 98'304;  // of answers that the peer asks for, and does not take
 constexpr duration finish_max = duration(2'000'000'000);
 
-/// Returns the time at which the context that runs this thread last read its clock.
+}  // namespace
+
 std::int64_t loop_time() noexcept {
   const beck::detail::runner* const here = beck::detail::runner::current();
   return here != nullptr ? here->read_at : steady_now().nanoseconds();
 }
-
-}  // namespace
 
 /// Returns why nothing more is sent; no error while something may be.
 error_code session::end_of_output() const noexcept {

@@ -10,18 +10,22 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tls/openssl.hpp"
 
 namespace beck::tls::detail {
 
-/// One generation: a name that a ticket begins with, and the keys. Wiped when it goes.
+/// One generation: a name that a ticket begins with, and the keys. Wiped when it goes. There is
+/// none without keys: a peer that knows those of a ticket is let in with it.
 struct ticket_key {
   static constexpr std::size_t bytes = 80;
 
-  ticket_key() noexcept = default;
+  /// Returns random ones; nothing without random bytes.
+  static std::optional<ticket_key> random() noexcept;
   /// Copies a name and two keys, in this order.
   explicit ticket_key(const unsigned char* from) noexcept {
     std::memcpy(name, from, sizeof name);
@@ -32,9 +36,13 @@ struct ticket_key {
   ticket_key& operator=(const ticket_key&) noexcept = default;
   ~ticket_key() { OPENSSL_cleanse(this, sizeof *this); }
 
-  unsigned char name[16] = {};
-  unsigned char mac[32] = {};
-  unsigned char cipher[32] = {};
+  bool has(const unsigned char* other) const noexcept {
+    return CRYPTO_memcmp(name, other, sizeof name) == 0;
+  }
+
+  unsigned char name[16];
+  unsigned char mac[32];
+  unsigned char cipher[32];
 };
 
 /// Generations of keys, the newest first: it encrypts, all of them decrypt. A ticket of an older
@@ -58,22 +66,41 @@ class ticket_store {
   /// its connections.
   void apply_to(SSL_CTX* context);
 
-  /// Copies the key that encrypts now.
-  void newest(ticket_key& to);
-  /// Copies the key with this name. Returns its age in generations, or -1 if there is none.
-  int find(const unsigned char* name, ticket_key& to);
+  /// Returns the key that encrypts now.
+  ticket_key newest();
+  /// Calls `use(key, age)` with the key that has this name and its age in generations, and returns
+  /// its result; `otherwise` if there is no such key.
+  template <class Use>
+  int with_key(const unsigned char* name, int otherwise, Use&& use) {
+    std::unique_lock lock(mutex_);
+    rotate_if_due();
+    for (std::size_t age = 0; age < kept_.size(); ++age) {
+      if (!kept_[age].key.has(name)) continue;
+      const ticket_key key = kept_[age].key;
+      lock.unlock();
+      return use(key, age);
+    }
+    return otherwise;
+  }
   std::int64_t rotation_seconds() const noexcept { return rotation_seconds_; }
 
  private:
   static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                        EVP_MAC_CTX* mac, int encrypts);
+  struct generation {
+    ticket_key key;
+    std::int64_t made_at;  ///< the date in seconds
+
+    /// A date that was set back must not keep a key for ever: a key of the future is not current.
+    bool is_current(std::int64_t now, std::int64_t life) const noexcept {
+      return now >= made_at && now - made_at < life;
+    }
+  };
+
   void rotate_if_due();
-  bool is_current(std::size_t index, std::int64_t now, std::int64_t life) const noexcept;
 
   std::mutex mutex_;
-  ticket_key keys_[generations];
-  std::size_t count_ = 1;
-  std::int64_t made_at_[generations] = {};
+  std::vector<generation> kept_;  ///< the newest first; never empty
   const std::int64_t rotation_seconds_;
   bool is_fixed_ = false;
 };

@@ -23,15 +23,19 @@ namespace {
 constexpr const char* load_roots = "load roots";
 constexpr std::string_view pin_prefix = "sha256/";
 
+bool make_hash(const void* data, std::size_t bytes, key_hash& hash) noexcept {
+  return EVP_Digest(data, bytes, hash.data(), nullptr, EVP_sha256(), nullptr) == 1;
+}
+
 /// Returns the hash of a certificate's SubjectPublicKeyInfo.
 key_hash hash_of_key(const X509& certificate) {
   unsigned char* der = nullptr;
   const int bytes = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(&certificate), &der);
-  key_hash hash = {};
-  if (bytes > 0) {
-    EVP_Digest(der, static_cast<std::size_t>(bytes), hash.data(), nullptr, EVP_sha256(), nullptr);
-    OPENSSL_free(der);
-  }
+  if (bytes <= 0) throw std::bad_alloc();
+  key_hash hash;
+  const bool done = make_hash(der, static_cast<std::size_t>(bytes), hash);
+  OPENSSL_free(der);
+  if (!done) throw std::bad_alloc();
   return hash;
 }
 
@@ -132,6 +136,12 @@ std::string plain_name(std::string name) {
 
 }  // namespace
 
+key_hash hash_of(const void* data, std::size_t bytes) {
+  key_hash hash;
+  if (!make_hash(data, bytes, hash)) throw std::bad_alloc();
+  return hash;
+}
+
 key_hash parse_pin(std::string_view text) {
   const std::string_view whole = text;
   if (text.starts_with(pin_prefix)) text.remove_prefix(pin_prefix.size());
@@ -176,7 +186,8 @@ trust::trust(const trust_settings& from, std::vector<key_hash> pins, bool demand
   for (const std::string& path : from.revocation_lists) {
     for (const crl_ptr& one : pem_file("load revocation list", path).revocation_lists()) {
       if (X509_STORE_add_crl(store_.get(), one.get()) != 1) throw std::bad_alloc();
-      X509_CRL_digest(one.get(), EVP_sha256(), hashes_.emplace_back().data(), nullptr);
+      if (X509_CRL_digest(one.get(), EVP_sha256(), hashes_.emplace_back().data(), nullptr) != 1)
+        throw std::bad_alloc();
     }
     has_lists_ = true;
   }
@@ -214,10 +225,7 @@ STACK_OF(X509_NAME) * trust::root_names() const {
 key_hash trust::fingerprint() const {
   std::vector<key_hash> all = hashes_;
   std::sort(all.begin(), all.end());
-  key_hash hash = {};
-  EVP_Digest(all.data(), all.size() * sizeof(key_hash), hash.data(), nullptr, EVP_sha256(),
-             nullptr);
-  return hash;
+  return hash_of(all.data(), all.size() * sizeof(key_hash));
 }
 
 /// Called by OpenSSL for the chain of a peer. An exception must not pass through it.

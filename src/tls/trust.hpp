@@ -18,6 +18,10 @@ namespace beck::tls::detail {
 /// The SHA-256 of a public key (SubjectPublicKeyInfo).
 using key_hash = std::array<unsigned char, 32>;
 
+/// Returns the SHA-256 of some bytes. Throws std::bad_alloc if there is none: a hash that was not
+/// made would be that of everything.
+key_hash hash_of(const void* data, std::size_t bytes);
+
 /// Returns the hash that `text` stands for: 43 characters of base64 and '=', with or without
 /// "sha256/" or "sha256//" before it. Throws std::invalid_argument for another text.
 key_hash parse_pin(std::string_view text);

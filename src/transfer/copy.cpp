@@ -108,15 +108,13 @@ bool step_down(copy_work& work) noexcept {
   return may;
 }
 
-/// Handles a call that found no more data before the limit. copy_file_range(2) returns 0 for many
-/// files that are not regular, too: if the mechanism can be changed, a read finds out.
-void meet_end(copy_work& work) noexcept {
-  if (step_down(work)) return;
-  if (work.open_ended) {
-    work.limit = work.position;
-  } else {
-    work.fail(error::make_error_code(error::eof));
-  }
+/// Handles a call that found no more data before the limit. copy_file_range(2) returns 0 for files
+/// that the kernel generates, too: a read finds out.
+task<> meet_end(copy_work& work) {
+  if (step_down(work)) co_return;
+  const bool is_refused = co_await has_bytes_at(work.from, work.source_offset(work.position));
+  if (is_refused) co_return work.fail(make_error(-EOPNOTSUPP));
+  work.end_at(work.position);
 }
 
 /// Copies the bytes before `end` by calls of the kernel, until they are copied, the mechanism is
@@ -137,7 +135,10 @@ task<> copy_chunks(copy_work& work, std::uint64_t end) {
     auto [ec, n] = co_await job_operation(work.loop().context(), &perform_chunk, &chunk, 0);
     if (ec && is_refusal(ec) && step_down(work)) co_return;
     if (ec) co_return work.fail(ec);
-    if (n == 0) co_return meet_end(work);
+    if (n == 0) {
+      co_await meet_end(work);
+      co_return;
+    }
     work.position += n;
     work.reach(work.position);
   }

@@ -33,6 +33,7 @@ class block_copy {
       if (have != 0) {
         auto put = co_await write_piece(mine, memory, have);
         mine.done = *put;
+        if (mine.done != 0) written_ = std::max(written_, mine.begin + mine.done);
         if (put.error()) work_.fail(put.error());
       }
       if (got.error()) end_at(mine, have, got.error());
@@ -41,6 +42,9 @@ class block_copy {
       if (mine.is_open) co_return;
     }
   }
+
+  /// Returns the end of the last byte that was written.
+  std::uint64_t written() const noexcept { return written_; }
 
   /// Returns the position of the first byte that is not copied.
   std::uint64_t front() const noexcept {
@@ -97,19 +101,22 @@ class block_copy {
     return op;
   }
 
-  /// Handles a read that ended with `ec` after `have` bytes of the piece. The end of an open-ended
-  /// source becomes the limit of the copy; other errors fail it.
+  /// Handles a read that ended with `ec` after `have` bytes of the piece.
   void end_at(piece& mine, std::size_t have, const error_code& ec) noexcept {
-    const bool is_end = ec == error::eof;
-    if (is_end && have == mine.bytes) return;  // a direct read met the end behind the piece
-    if (!is_end || !work_.open_ended) return work_.fail(ec);
-    work_.limit = end_ = next_ = mine.begin + have;
+    if (ec != error::eof) return work_.fail(ec);
+    if (have == mine.bytes) return;  // a direct read met the end behind the piece
+    const std::uint64_t end = mine.begin + have;
+    work_.end_at(end);
+    if (work_.error) return;
+    end_ = std::min(end_, end);
+    next_ = std::min(next_, end);
     mine.bytes = have;
   }
 
   copy_work& work_;
   std::uint64_t next_;
   std::uint64_t end_;
+  std::uint64_t written_ = 0;
   std::vector<piece> pieces_;
 };
 
@@ -127,6 +134,8 @@ task<> copy_blocks(copy_work& work, std::uint64_t end) {
     co_await task_group::run(body);
   }
   work.position = copy.front();
+  // The source has changed meanwhile if there were bytes behind the end that a read has found.
+  if (copy.written() > work.limit) work.fail(error::make_error_code(error::eof));
 }
 
 }  // namespace beck::detail

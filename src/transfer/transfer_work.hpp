@@ -90,16 +90,6 @@ inline any_io_executor executor_for(io_loop& loop) {
   return make_strand_executor(loop.executor());
 }
 
-/// Returns the number of blocks, limited to 1 to 1,024.
-inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
-  return std::clamp<std::size_t>(blocks, 1, 1024);
-}
-/// Returns the size of a block, limited to one page to 1 GiB and rounded up to whole pages.
-inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
-  constexpr std::size_t page = 4096;
-  return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
-}
-
 /// Memory whose alignment direct transfers accept too. data() is nullptr if there was no memory.
 class aligned_memory {
  public:
@@ -116,6 +106,35 @@ class aligned_memory {
  private:
   char* data_;
 };
+
+/// Returns whether a file says that it has bytes at `offset`, where a read has found its end: then
+/// its size is not its length, as of a file of sysfs, which is 4,096 bytes of which few can be
+/// read. Of a file that has shrunk the size tells.
+inline bool claims_bytes_at(const descriptor& file, std::uint64_t offset) noexcept {
+  const std::int64_t size = file.loop->sys().file_size(file.fd);
+  return size > 0 && static_cast<std::uint64_t>(size) > offset;
+}
+
+/// Returns whether a read finds bytes at `offset`. For mechanisms that find none in files that the
+/// kernel generates (copy_file_range(2), BUGS).
+inline task<bool> has_bytes_at(descriptor& file, std::uint64_t offset) {
+  const std::size_t bytes = std::max<std::size_t>(file.offset_alignment, 1);
+  const aligned_memory memory(bytes);
+  if (memory.data() == nullptr) throw std::bad_alloc();
+  file_transfer read(op_kind::file, file_call::read, &file, offset, memory.data(), bytes);
+  auto got = co_await std::move(read);
+  co_return *got != 0;
+}
+
+/// Returns the number of blocks, limited to 1 to 1,024.
+inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
+  return std::clamp<std::size_t>(blocks, 1, 1024);
+}
+/// Returns the size of a block, limited to one page to 1 GiB and rounded up to whole pages.
+inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
+  constexpr std::size_t page = 4096;
+  return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
+}
 
 /// The state of one async_copy. Positions count from the first byte that is copied.
 struct copy_work {
@@ -136,6 +155,14 @@ struct copy_work {
   /// Sets the error of the copy, unless there is one already.
   void fail(const error_code& ec) noexcept {
     if (!error) error = ec;
+  }
+  /// Handles the end of the source at `at`, before the limit. It becomes the limit if the length
+  /// was not known before; else the copy fails.
+  void end_at(std::uint64_t at) noexcept {
+    const bool ends_here =
+        open_ended || (how.length() == to_the_end && claims_bytes_at(from, source_offset(at)));
+    if (!ends_here) return fail(error::make_error_code(error::eof));
+    limit = std::min(limit, at);
   }
 
   descriptor& from;

@@ -17,7 +17,13 @@ namespace beck::detail {
 struct transmission {
   transmission(descriptor& stream, std::uint32_t life, descriptor& file, std::uint64_t offset,
                std::uint64_t bytes, const transmit_options& options) noexcept
-      : to(stream), to_life(life), from(file), begin(offset), limit(bytes), how(options) {}
+      : to(stream),
+        to_life(life),
+        from(file),
+        begin(offset),
+        limit(bytes),
+        to_end(bytes == to_the_end),
+        how(options) {}
 
   io_loop& loop() const noexcept { return *to.loop; }
   std::uint64_t left() const noexcept { return limit - report.bytes; }
@@ -29,6 +35,13 @@ struct transmission {
     report.mechanism = by;
     report.bytes += bytes;
     how.progress().tell(report.bytes);
+  }
+  /// Makes the end that a read has found after `bytes` bytes the limit, if the length was not known
+  /// before. Returns whether it was not.
+  bool ends_at(std::uint64_t bytes) noexcept {
+    const bool ends_here = open_ended || (to_end && claims_bytes_at(from, begin + bytes));
+    if (ends_here) limit = bytes;
+    return ends_here;
   }
   /// Calls `action` while no other thread can close the stream: on a shared loop under its lock.
   template <class Action>
@@ -78,6 +91,8 @@ struct transmission {
   descriptor& from;
   const std::uint64_t begin;  ///< in the file
   std::uint64_t limit;        ///< in bytes
+  const bool to_end;          ///< no number of bytes was requested
+  bool open_ended = false;    ///< the limit is unknown until a read finds the end
   const transmit_options how;
   transfer_report report;
   error_code error;

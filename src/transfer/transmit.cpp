@@ -185,8 +185,12 @@ task<bool> send_file(transmission& work) {
       resident.forget_old();
     } else if (may_change && (is_refusal(r) || r == 0)) {
       co_return false;  // files of /proc return 0 before their end, too: a read finds out
-    } else if (r <= 0) {
-      work.fail(make_error(r == 0 ? eof_result : static_cast<int>(r)));
+    } else if (r == 0) {
+      const bool is_refused = co_await has_bytes_at(work.from, at);
+      const int error = is_refused ? -EOPNOTSUPP : eof_result;
+      if (is_refused || !work.ends_at(work.report.bytes)) work.fail(make_error(error));
+    } else if (r < 0) {
+      work.fail(make_error(static_cast<int>(r)));
     } else {
       work.sent(mechanism, static_cast<std::size_t>(r));
       filling.begin();
@@ -212,8 +216,8 @@ class block_sending {
       : work_(work),
         block_(work.how.block_bytes()),
         begin_(work.report.bytes),
-        workers_(static_cast<std::size_t>(
-            std::min<std::uint64_t>(work.how.depth(), (work.left() + block_ - 1) / block_))),
+        workers_(static_cast<std::size_t>(std::min<std::uint64_t>(
+            work.open_ended ? 1 : work.how.depth(), (work.left() + block_ - 1) / block_))),
         memory_(workers_ * block_),
         turns_(std::make_unique<auto_reset_event[]>(workers_)) {
     if (memory_.data() == nullptr) throw std::bad_alloc();
@@ -237,7 +241,9 @@ class block_sending {
       if (turn.error()) work_.fail(turn.error());
       const stream_hold open(work_);
       if (open.refused() < 0) work_.fail(make_error(open.refused()));
+      if (at >= work_.limit) break;  // another one has found the end
       const std::size_t have = std::min(*got, bytes);
+      const bool is_end = have != bytes && got.error() == error::eof && work_.ends_at(at + have);
       if (have != 0 && !work_.error) co_await send_prefix(work_);
       if (work_.error) break;
       // In parts as the stream takes them, so that the progress shows a slow peer at work.
@@ -248,7 +254,7 @@ class block_sending {
         work_.sent(transfer_mechanism::read_write, *put);
         if (put.error()) work_.fail(put.error());
       }
-      if (have != bytes) work_.fail(got.error());
+      if (have != bytes && !is_end) work_.fail(got.error());
       turns_[(index + 1) % workers_].set();
     }
     turns_[(index + 1) % workers_].set();  // lets coroutines that wait for their turn see an error
@@ -294,7 +300,8 @@ int prepare(transmission& work) noexcept {
     const std::int64_t size = work.loop().sys().file_size(work.from.fd);
     if (size < 0) return static_cast<int>(size);
     const auto bytes = static_cast<std::uint64_t>(size);
-    work.limit = bytes - std::min(bytes, work.begin);
+    work.open_ended = size == 0;
+    if (size != 0) work.limit = bytes - std::min(bytes, work.begin);
   }
   work.limit = std::min(work.limit, offset_max - work.begin);
   return work.usable();
@@ -314,7 +321,13 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
   if (result == 0) result = prepare(work);
   if (result < 0) co_return transfer_end(make_error(result), work.report);
   bool goes_on = true;
-  if (how.only() != transfer_mechanism::read_write) {
+  const bool may_send = how.only() == transfer_mechanism::send_file ||
+                        (how.only() == transfer_mechanism::automatic && !work.open_ended);
+  if (may_send) {
+    if (work.open_ended) {  // without bytes to follow, the prefix must not wait for them
+      const bool has_bytes = co_await has_bytes_at(*from, offset);
+      if (!has_bytes) work.limit = 0;
+    }
     const bool done = co_await send_file(work);
     goes_on = !done;
   }

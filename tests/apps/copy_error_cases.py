@@ -8,10 +8,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tool import BUFFERED, CopyCase, engines, run
+from tool import BUFFERED, NOBODY, CopyCase, engines, run
 
 MiB = 1 << 20
-NOBODY = 65534
 
 
 class Sizes(unittest.TestCase):

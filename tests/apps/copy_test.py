@@ -12,6 +12,7 @@ import tool
 from copy_content_cases import *  # noqa: F401,F403
 from copy_engine_cases import *  # noqa: F401,F403
 from copy_error_cases import *  # noqa: F401,F403
+from copy_habit_cases import *  # noqa: F401,F403
 from copy_interrupt_cases import *  # noqa: F401,F403
 from copy_stream_cases import *  # noqa: F401,F403
 

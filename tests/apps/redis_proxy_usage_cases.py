@@ -5,13 +5,36 @@ import subprocess
 
 import redis_proxy
 from redis_proxy import ProxyCase, talk
-from server import LIMIT_S
+from server import LIMIT_S, without_streams
 
 
 def run(*arguments):
     return subprocess.run(
         [str(redis_proxy.program), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S
     )
+
+
+class StandardStreams(ProxyCase):
+    def test_closed_and_full_standard_streams_end_nothing(self):
+        path = self.folder / "socket"
+        for streams in (">/dev/full 2>/dev/full", "<&- >&- 2>&-"):
+            command = [redis_proxy.program, "--unix", path, self.redis.urls()[0]]
+            with self.subTest(streams=streams), without_streams(streams, command, path) as started:
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.settimeout(LIMIT_S)
+                    connection.connect(str(path))
+                    connection.sendall(b"PING\r\n")
+                    self.assertEqual(connection.recv(100), b"+PONG\r\n")
+            self.assertEqual(started.returncode, 0)
+
+    def test_the_exit_status_of_what_nobody_reads(self):
+        for streams, words, status in ((">/dev/full", ["--help"], 1), (">&-", ["--version"], 1),
+                                       ("2>/dev/full", ["http://h"], 2), ("2>&-", ["--port", "x"], 2),
+                                       ("2>/dev/full", ["--unix", "/nowhere/socket"], 1)):
+            words = ["bash", "-c", f'"$@" {streams}', "bash", str(redis_proxy.program), *words]
+            with self.subTest(words=words):
+                done = subprocess.run(words, capture_output=True, timeout=LIMIT_S)
+                self.assertEqual(done.returncode, status, done.stderr)
 
 
 class Usage(ProxyCase):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Files over HTTP from beck-serve: contents, conditions, ranges, folders, paths that must not be served."""
+import errno
 import gzip
 import os
 import random
@@ -10,7 +11,7 @@ import threading
 from pathlib import Path
 
 import server as tool
-from server import ServeCase, read_body, read_head
+from server import ServeCase, read_body, read_head, refusing
 
 
 class Files(ServeCase):
@@ -238,3 +239,25 @@ class Load(ServeCase):
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
             stalled.append(connection)
         self.assertEqual(server.ask("/a").body, b"a")
+
+
+class OldKernel(ServeCase):
+    def test_without_openat2_files_are_served_and_nothing_outside(self):
+        openat2 = 437
+        self.write("a", "file a")
+        self.write("sub/b", "file b")
+        (self.folder / "secret").write_text("secret")
+        (self.site / "near").symlink_to("sub/b")
+        (self.site / "far").symlink_to("../secret")
+        (self.site / "absolute").symlink_to(self.folder / "secret")
+        for error in (errno.ENOSYS, errno.EPERM):
+            server = self.serve("--listing", preexec_fn=refusing(openat2, error))
+            for path, status, body in (("/a", 200, b"file a"), ("/sub/b", 200, b"file b"), ("/near", 200, b"file b"),
+                                       ("/far", 404, None), ("/absolute", 404, None), ("/nothing", 404, None)):
+                with self.subTest(error=error, path=path):
+                    reply = server.ask(path)
+                    self.assertEqual(reply.status, status)
+                    if body is not None:
+                        self.assertEqual(reply.body, body)
+            self.assertIn(b"sub/", server.ask("/").body)
+            self.assertEqual(server.stop(), 0)

@@ -6,9 +6,11 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 
-from server import LIMIT_S, ServeCase, read_head, run, until
+import server as serving
+from server import LIMIT_S, ServeCase, read_body, read_head, run, until, without_streams
 
 
 class Life(ServeCase):
@@ -19,6 +21,28 @@ class Life(ServeCase):
             self.assertEqual(server.rest_of_output(), "")
             self.assertEqual(server.wait(), 0)
             self.assertEqual(server.error_text(), "")
+
+    def test_closed_and_full_standard_streams_end_nothing(self):
+        self.write("a", "file a")
+        path = self.folder / "socket"
+        for streams in (">/dev/full 2>/dev/full", "<&- >&- 2>&-"):
+            command = [serving.program, self.site, "--unix", path, "--access-log", "-"]
+            with self.subTest(streams=streams), without_streams(streams, command, path) as started:
+                with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as stream:
+                    connection.connect(str(path))
+                    connection.sendall(b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+                    self.assertEqual(read_body(stream, read_head(stream)).body, b"file a")
+            self.assertEqual(started.returncode, 0)
+
+    def test_the_exit_status_of_what_nobody_reads(self):
+        for streams, words, status in ((">/dev/full", ["--help"], 1), (">&-", ["--version"], 1),
+                                       ("2>/dev/full", [], 2), ("2>&-", [], 2),
+                                       ("2>&-", [self.site, "--key", "k"], 2),
+                                       ("2>/dev/full", [self.site, "--port", "0", "--access-log", "/nowhere/log"], 1)):
+            words = ["bash", "-c", f'"$@" {streams}', "bash", serving.program, *words]
+            with self.subTest(words=words):
+                done = subprocess.run([*map(str, words)], capture_output=True, timeout=LIMIT_S)
+                self.assertEqual(done.returncode, status, done.stderr)
 
     def begin_download(self, server):
         """Begins to receive a file that does not fit into the buffers of a connection."""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 """What the tests of beck-serve share: a running server on a folder of its own, and requests byte by byte."""
+import contextlib
+import ctypes
 import os
 import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -142,6 +145,47 @@ def run(*arguments, **how):
     return subprocess.run(
         [str(program), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S, **how
     )
+
+
+@contextlib.contextmanager
+def without_streams(redirections, command, path):
+    """A server at a UNIX socket whose standard streams are as the shell's `redirections` say."""
+    words = ["bash", "-c", f'exec "$@" {redirections}', "bash", *map(str, command)]
+    with subprocess.Popen(words) as started:
+        try:
+            until(lambda: started.poll() is not None or can_connect(path))
+            yield started
+            started.send_signal(signal.SIGTERM)
+        finally:
+            try:
+                started.wait(LIMIT_S)
+            except subprocess.TimeoutExpired:
+                started.kill()
+
+
+def refusing(call, error):
+    """A preexec_fn after which the call of this number fails, as seccomp(2) and old kernels make it."""
+    load, equal, answer = 0x20, 0x15, 0x06  # BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ, BPF_RET
+    code = ((load, 0, 0, 0), (equal, 0, 1, call), (answer, 0, 0, 0x00050000 | error), (answer, 0, 0, 0x7FFF0000))
+    filters = b"".join(struct.pack("HBBI", *one) for one in code)
+
+    def install():
+        c = ctypes.CDLL(None, use_errno=True)
+        memory = ctypes.create_string_buffer(filters)
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(memory)))
+        if c.prctl(38, 1, 0, 0, 0) != 0 or c.prctl(22, 2, program) != 0:  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+            raise OSError(ctypes.get_errno(), "seccomp")
+
+    return install
+
+
+def can_connect(path):
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+        return True
+    except OSError:
+        return False
 
 
 def until(condition):

@@ -15,6 +15,7 @@ LIMIT_S = 30
 ENGINES = ("sync", "posix-aio", "uring", "uring-splice", "sendfile", "copy-range")
 ALL = ("auto",) + ENGINES
 BUFFERED = ("sync", "posix-aio", "uring")
+NOBODY = 65534
 program = Path("beck-copy")
 
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ inline std::string output_of(engine& e) {
 
 /// Gives `input` to an engine, in a copy of its own, and returns what it decrypts. Behind the
 /// handshake bytes are decrypted in place if no record is held, as sessions do it.
-inline std::string feed(engine& e, std::string_view input, std::string& answer) {
+inline std::string feed(engine& e, std::string_view input, std::string& answer,
+                        std::int64_t now = 1) {
   std::string text;
   const std::size_t held = e.held();
   const std::unique_ptr<char[]> copy(new char[input.size() + held]);
@@ -34,7 +36,7 @@ inline std::string feed(engine& e, std::string_view input, std::string& answer) 
   e.shake();
   answer += output_of(e);
   if (e.state() == engine_state::open) {
-    const std::size_t bytes = e.read(copy.get(), input.size() + held);
+    const std::size_t bytes = e.read(copy.get(), input.size() + held, now);
     text.assign(copy.get(), bytes);
     answer += output_of(e);
   }

@@ -192,6 +192,29 @@ TEST_CASE("tls engine: a record of 16 KiB and one byte is refused") {
   CHECK(p.server.code() == tls::error::protocol_broken);
 }
 
+TEST_CASE("tls engine: key updates are counted by time, and not for the life of a connection") {
+  constexpr std::int64_t second = 1'000'000'000;
+  engine_pair p(tls13());
+  p.shake();
+  std::string none;
+  std::int64_t now = 5 * second;
+  for (int seconds = 0; seconds < 40; ++seconds, now += second) {
+    for (int i = 0; i < 32; ++i) {
+      SSL_key_update(p.client.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+      REQUIRE(feed(p.server, seal(p.client, "x", now), none, now + i) == "x");
+    }
+  }
+  CHECK(p.server.state() == engine_state::open);
+  for (int i = 0; i < 33; ++i) {
+    CHECK(p.server.state() == engine_state::open);
+    SSL_key_update(p.client.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+    feed(p.server, seal(p.client, "x", now), none, now + second - 1);
+    if (i == 0) now += second - 1;  // a second begins with the first of them
+  }
+  CHECK(p.server.state() == engine_state::failed);
+  CHECK(p.server.code() == tls::error::too_many_messages);
+}
+
 TEST_CASE("tls engine: key updates are followed, but not without end") {
   engine_pair p(tls13());
   p.shake();

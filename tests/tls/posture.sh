@@ -130,6 +130,17 @@ for version in tls1_2 tls1_3; do
 done
 client -tls1_3 -crlf -servername example.com < <(lines k K 'GET / HTTP/1.1' 'Host: a' 'Connection: close' '')
 expect 'key updates of both kinds' '^hello'
+# 40 of them are more than a second may have; they come in two.
+commands() {
+  for _ in {1..6}; do pause; done
+  for _ in {1..40}; do
+    echo k
+    pause
+  done
+  lines 'GET / HTTP/1.1' 'Host: a' 'Connection: close' ''
+}
+client -tls1_3 -crlf -servername example.com < <(commands)
+expect 'many key updates in their time' '^hello'
 client -no_tls1_3 -fallback_scsv </dev/null
 expect 'a downgrade is refused' 'inappropriate fallback'
 client -cipher AES128-SHA:AES256-GCM-SHA384 -tls1_2 </dev/null

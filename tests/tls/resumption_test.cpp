@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "support/conformance.hpp"
@@ -156,6 +158,25 @@ CONFORMANCE("tls resumption: keys that are set decrypt as long as they are among
   }
 }
 
+CONFORMANCE("tls resumption: a ticket that names no key is not decrypted with another one") {
+  for (const version which : {version::tls_1_2, version::tls_1_3}) {
+    for (const char byte : {'\0', 'a'}) {  // 0: what keys are that no one has set
+      const std::string named =
+          "no name of a key" + std::string(tls::ticket_keys::bytes - 16, byte);
+      tls::ticket_keys forged;
+      forged.set(all(named));
+      tls::ticket_keys known;
+      known.set(all(key_of('a')));
+      acquaintance a(tls::server_options().tickets(known), trusting().versions(which, which));
+      tls::server_context forger(files().chain(made::good), files().key(made::good),
+                                 tls::server_options().tickets(forged));
+      CHECK(!a.meets(forger));
+      CHECK(!a.meets());  // offers the ticket of the forger
+      CHECK(a.meets());
+    }
+  }
+}
+
 CONFORMANCE("tls resumption: a ticket of one identity is no session of another") {
   tls::server_options options;
   options.identity(files().chain(made::wildcard), files().key(made::wildcard));
@@ -239,32 +260,36 @@ TEST_CASE("tls resumption: keys rotate by date, tickets live for two rotations, 
   const auto age_of = [&](const tls::detail::ticket_key& key) {
     int age = 0;
     pair.run([&] {
-      tls::detail::ticket_key to;
-      age = store.find(key.name, to);
+      age = store.with_key(key.name, -1, [](const tls::detail::ticket_key&, std::size_t at) {
+        return static_cast<int>(at);
+      });
     });
     return age;
   };
-  tls::detail::ticket_key first, second;
-  pair.run([&] { store.newest(first); });
+  const auto newest = [&] {
+    std::optional<tls::detail::ticket_key> key;
+    pair.run([&] { key = store.newest(); });
+    return *key;
+  };
+  const tls::detail::ticket_key first = newest();
   CHECK(age_of(first) == 0);
   forward(59min);
   CHECK(age_of(first) == 0);
   forward(1min);
   CHECK(age_of(first) == 1);
-  pair.run([&] { store.newest(second); });
+  tls::detail::ticket_key second = newest();
   CHECK(age_of(second) == 0);
-  CHECK(std::string(reinterpret_cast<char*>(first.cipher), 32) !=
-        std::string(reinterpret_cast<char*>(second.cipher), 32));
+  CHECK(std::memcmp(first.cipher, second.cipher, sizeof first.cipher) != 0);
   forward(1h);
   CHECK(age_of(first) == 2);
   forward(1h);
   CHECK(age_of(first) == -1);
   CHECK(age_of(second) == 2);
-  pair.run([&] { store.newest(second); });
+  second = newest();
   CHECK(age_of(second) == 0);
   forward(100h);  // nobody came: rotations were missed
   CHECK(age_of(second) == -1);
-  pair.run([&] { store.newest(second); });
+  second = newest();
   forward(-50h);  // a date that is set back makes a new key, too
   CHECK(age_of(second) != 0);
   tls::server_context identity(files().chain(made::good), files().key(made::good),

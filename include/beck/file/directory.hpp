@@ -130,8 +130,10 @@ class [[nodiscard]] open_in_operation : public begun_by<open_in_operation, statu
 /// each batch of a listing. Errors of both: bad_descriptor if the directory is closed;
 /// invalid_argument for a path with a NUL in it; those of openat2(2), by errno: EXDEV
 /// (std::errc::cross_device_link) for a path that leads out of the directory, ELOOP for a link that
-/// the limits forbid, EAGAIN if directories on the way were renamed again and again, ENOSYS
-/// (std::errc::function_not_supported) before Linux 5.6, EPERM in a sandbox without openat2(2).
+/// the limits forbid, EAGAIN if directories on the way were renamed again and again. Before Linux
+/// 5.6, and in a sandbox without openat2(2), paths are resolved by openat(2), one component after
+/// the other on a thread of the context, with the same results, if the limits contain `beneath`, or
+/// are `anywhere`; others end with ENOSYS (std::errc::function_not_supported) or EPERM.
 /// Thread, lifetime, cancellation: as file_object. Simulation: the directories of a host are the
 /// parts of the names of its files, so they exist as long as a file is in them; there are no links.
 class directory : public detail::io_object {

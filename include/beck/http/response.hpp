@@ -148,12 +148,13 @@ class response {
   }
 
   /// Sends `bytes` bytes of a file from `offset` on; `to_the_end` (transfer_report.hpp): up to the
-  /// end that the file has now. Without content_length() and an earlier write they are the whole
-  /// body. Completes with (error_code, std::uint64_t): the number of bytes sent. Uses sendfile(2)
-  /// where the bytes of the connection are not encrypted and the reply is not chunked; the head
-  /// shares packets with the first bytes. The file must outlive the operation. Errors: eof if the
-  /// file ended before; those of reading it; else as async_write_some(). After an error the
-  /// connection is cut.
+  /// end that the file has now, or that reads find where its size is not its length (/proc, /sys):
+  /// such a body is sent in chunks, unless it is short. Without content_length() and an earlier
+  /// write they are the whole body. Completes with (error_code, std::uint64_t): the number of bytes
+  /// sent. Uses sendfile(2) where the bytes of the connection are not encrypted and the reply is
+  /// not chunked; the head shares packets with the first bytes. The file must outlive the
+  /// operation. Errors: eof if the file ended before; those of reading it; else as
+  /// async_write_some(). After an error the connection is cut.
   /// Cancellation: ends with operation_aborted, and the connection is cut.
   detail::file_send async_send_file(file_object& from, std::uint64_t offset,
                                     std::uint64_t bytes) noexcept {

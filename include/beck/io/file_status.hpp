@@ -20,12 +20,15 @@ enum class file_kind : std::uint8_t {
 
 /// The properties of a file. Source: stat(2), statx(2).
 struct file_status {
-  std::uint64_t bytes = 0;        ///< the size; 0 for devices, without meaning for directories
-  std::int64_t modified_ns = 0;   ///< of the contents, in ns since 1970-01-01 00:00 UTC
-  std::uint64_t device = 0;       ///< identifies the file together with `inode`
-  std::uint64_t inode = 0;        ///< the file's number on its device
-  std::uint32_t links = 0;        ///< its names
-  std::uint32_t permissions = 0;  ///< as chmod(2) takes them: 0 to 07777
+  /// The size; 0 for devices, without meaning for directories. The size of a file that the kernel
+  /// generates is not its length: it is 0 in procfs, and 4,096 bytes in sysfs.
+  std::uint64_t bytes = 0;
+  std::uint64_t stored_bytes = 0;  ///< on the device; 0 too if the kernel generates the contents
+  std::int64_t modified_ns = 0;    ///< of the contents, in ns since 1970-01-01 00:00 UTC
+  std::uint64_t device = 0;        ///< identifies the file together with `inode`
+  std::uint64_t inode = 0;         ///< the file's number on its device
+  std::uint32_t links = 0;         ///< its names
+  std::uint32_t permissions = 0;   ///< as chmod(2) takes them: 0 to 07777
   file_kind kind = file_kind::unknown;
 };
 

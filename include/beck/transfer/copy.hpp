@@ -112,8 +112,9 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 /// Errors: eof if the source ended before (it was shorter than requested, or has shrunk meanwhile);
 /// invalid_argument if source and target are the same bytes of one file; those of reading and
 /// writing, such as misaligned for the last bytes of a direct target. Bytes that are appended to
-/// the source after the start are not copied. Files that have no size (devices, /proc) are copied
-/// to their end; endless ones need a length.
+/// the source after the start are not copied. Files that have no size (devices, /proc), or more
+/// size than bytes (/sys), are copied to the end that reads find; endless ones need a length. With
+/// `only`, operation_not_supported if the mechanism sees nothing in such a file.
 ///
 /// Requires: no one else changes the size of the target meanwhile. The files may belong to two
 /// contexts: then they are read and written, and the source must stay open until the end.

@@ -99,8 +99,9 @@ class [[nodiscard]] transmit_operation
 }  // namespace detail
 
 /// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the end that the file has
-/// now. Completes with (error_code, transfer_report): the exact number of bytes sent of the
-/// file and of the prefix, and the mechanism, also with an error.
+/// now, or that reads find where its size is not its length (/proc, /sys, devices). Completes with
+/// (error_code, transfer_report): the exact number of bytes sent of the file and of the prefix, and
+/// the mechanism, also with an error.
 ///
 /// Uses sendfile(2) whenever the stream has room. Only bytes in the page cache are sent like that:
 /// others are read ahead before, by a thread of the context, so that the runner never waits for a

@@ -132,7 +132,7 @@ int sim_files::status(int fd, file_status& status) const {
   status.links = 1;
   status.inode = o->what->number;
   status.device = 1;
-  status.bytes = o->what->data.size();
+  status.bytes = status.stored_bytes = o->what->data.size();
   status.modified_ns = o->what->modified_ns;
   if (!directory) return 0;
   for (const auto& [name, f] : files_) {  // that of the newest file in it
