@@ -48,6 +48,7 @@ beck_test(redis_tests ONE_THREAD
   redis/server_test.cpp
   redis/session_bytes_test.cpp
   redis/session_lane_test.cpp
+  redis/session_limits_test.cpp
   redis/session_loss_test.cpp
   redis/session_guard_test.cpp
   redis/session_orders_test.cpp

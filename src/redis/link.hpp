@@ -193,6 +193,7 @@ class link final : public sender, private push_sink {
   std::int64_t wake_at() const noexcept;
   // caches
   void take_push(const value& message) override;
+  void take_cut_push(const value& message) override;
   void empty_caches() noexcept;
   bool needs_tracking() noexcept;
   // lanes

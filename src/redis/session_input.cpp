@@ -4,12 +4,14 @@
 #include "redis/session.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace beck::redis::detail {
 namespace {
 
 constexpr std::int64_t refused_pause_first = 10'000'000;  // nanoseconds, doubling
 constexpr std::int64_t refused_pause_most = 1'000'000'000;
+constexpr std::size_t push_element_bytes = 4;  // the shortest one on the wire, but for a null
 
 }  // namespace
 
@@ -144,14 +146,37 @@ void session::end_push() {
     status_ = &one->place_of(one->answered_).status();
     end_reply();
   }
-  if (pushes_ != nullptr) pushes_->take_push(push_);
+  const bool is_cut = std::exchange(is_push_cut_, false);
+  in_push_ = false;
+  push_bytes_ = 0;
+  if (pushes_ != nullptr && is_cut) pushes_->take_cut_push(push_);
+  if (pushes_ != nullptr && !is_cut) pushes_->take_push(push_);
   push_.clear();
+}
+
+/// Takes a token of a push. From the element on that is too large it is dropped, with the sizes
+/// that are announced in mind: what was read before names the channel.
+void session::take_of_push(const token& next) {
+  in_push_ = true;
+  const bool is_element = next.part <= text_part::first;
+  push_bytes_ += next.text.size() + (is_element ? push_element_bytes : 0);
+  std::size_t bytes = push_bytes_;
+  if (next.part == text_part::first && next.number != unknown_size)
+    bytes += static_cast<std::size_t>(next.number) - next.text.size();
+  if (!is_push_cut_ && bytes > limits_.replies.push_bytes && next.depth != 0) {
+    is_push_cut_ = true;
+    token none;
+    none.depth = 1;
+    none.is_last = true;
+    push_.append(none);
+  }
+  if (!is_push_cut_) push_.append(next);
+  if (next.is_last) end_push();
 }
 
 error_code session::take(const token& next) {
   if (next.in_push) {
-    push_.append(&next, 1);
-    if (next.is_last) end_push();
+    take_of_push(next);
     return {};
   }
   if (pending_.empty() || pending_.front().is_silent) return protocol_error::unexpected_reply;
