@@ -88,6 +88,8 @@ class session {
   void greet(exchange& one, std::int64_t now) noexcept;
   /// Ends the greeting: the exchanges may be sent.
   void set_ready() noexcept { is_ready_ = true; }
+  /// Sets session_limits::leaves_replicas from now on.
+  void leave_replicas(bool leaves) noexcept { limits_.leaves_replicas = leaves; }
   /// Ends an exchange with `why`. Replies to commands that were sent are dropped. done() is
   /// called inside, or, if a write refers to its bytes, at the end of that write.
   void cancel(exchange& one, const error_code& why, std::string_view text = {}) noexcept;
@@ -213,6 +215,7 @@ class session {
   void end_silent() noexcept;
   static bool is_out_of_step(const pending_entry& entry, const token& last) noexcept;
   bool may_run_later(const error_code& ec) const noexcept;
+  bool is_aborted_at_replica(exchange& one) const noexcept;
   bool keep_refused(exchange& one) noexcept;
   // ends
   void take_out(exchange& one) noexcept;

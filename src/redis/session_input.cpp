@@ -33,17 +33,29 @@ bool session::may_run_later(const error_code& ec) const noexcept {
   return is_refused_for_now(ec) || (limits_.leaves_replicas && ec == error::readonly);
 }
 
+/// Returns whether a transaction has ended with EXECABORT, and so has not run, because of a server
+/// that is to be left.
+bool session::is_aborted_at_replica(exchange& one) const noexcept {
+  if (!one.is_whole_ || !limits_.leaves_replicas || one.sent_ == one.commands_) return false;
+  if (one.place_of(one.commands_ - 1).status().error() != error::exec_abort) return false;
+  for (std::uint32_t i = 0; i + 1 < one.commands_; ++i) {
+    if (one.place_of(i).status().error() == error::readonly) return true;
+  }
+  return false;
+}
+
 /// Keeps an exchange whose replies have all come, if its last commands were refused for now and
 /// there is time left. Commands behind which another one has run are not sent again, and those of a
 /// unit only together.
 bool session::keep_refused(exchange& one) noexcept {
   std::uint32_t first = one.commands_;
   while (first != 0 && may_run_later(one.place_of(first - 1).status().error())) --first;
-  if (first == one.commands_) {
+  const bool is_aborted = is_aborted_at_replica(one);
+  if (first == one.commands_ && !is_aborted) {
     wake_pause_ = 0;
     return false;
   }
-  const bool may_begin_again = !one.is_whole_ || one.is_retryable_;
+  const bool may_begin_again = !one.is_whole_ || one.is_retryable_ || is_aborted;
   if (one.is_greeting_ || !may_begin_again || now_ - one.begun_at_ >= limits_.refused_for)
     return false;
   if (one.is_whole_) first = 0;

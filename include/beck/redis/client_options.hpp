@@ -4,10 +4,12 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/redis/reader.hpp>
 #include <beck/redis/resp3.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beck::redis {
 
@@ -100,6 +102,17 @@ class client_options {
     version_ = most;
     return *this;
   }
+  /// Names the connections, for CLIENT LIST at the server, which shows the library and its version
+  /// there, too. The first 64 bytes are sent, with "-" for those that no name may have. Default:
+  /// none, and nothing about the library.
+  constexpr client_options& name(std::string_view text) noexcept {
+    name_ = beck::detail::fixed_text<64>();
+    for (const char one : text) {
+      const char plain[] = {one >= '!' && one <= '~' ? one : '-'};
+      name_.append({plain, 1});
+    }
+    return *this;
+  }
   /// Sets the bounds of each reply; beyond them it is read and dropped, and its call ends with
   /// error::reply_too_large. No other call notices. Default: 64 MiB, and 4,194,304 elements.
   constexpr client_options& replies(const reply_limits& most) noexcept {
@@ -128,6 +141,7 @@ class client_options {
   constexpr duration idle() const noexcept { return idle_; }
   constexpr std::uint32_t guard() const noexcept { return guard_; }
   constexpr redis::protocol version() const noexcept { return version_; }
+  constexpr std::string_view name() const noexcept { return {name_.data(), name_.size()}; }
   constexpr const reply_limits& replies() const noexcept { return replies_; }
   constexpr const parse_limits& protocol() const noexcept { return protocol_; }
 
@@ -144,6 +158,7 @@ class client_options {
   std::uint32_t guard_ = 0;
   bool fails_fast_ = false;
   redis::protocol version_ = redis::protocol::resp3;
+  beck::detail::fixed_text<64> name_;
   reply_limits replies_;
   parse_limits protocol_ = detail::client_parse_limits();
 };
