@@ -257,7 +257,7 @@ class link final : public sender, private push_sink {
   bool is_refused_ = false;   // by the server, in the greeting
   bool was_refused_ = false;  // the same of the connection before
   bool is_left_ = false;      // this connection: another server is to be used, or another login
-  std::uint32_t turn_ = 0;    // of a client: how often it has left a server; of a lane: at its begin
+  std::uint32_t turn_ = 0;    // how often the client has left a server; of a lane: at its begin
   bool may_leave_ = false;    // a replica, at times: the URL names one server, which may be another
   bool has_heard_ = false;    // on this connection
   hello_state hello_ = hello_state::usual;
