@@ -77,6 +77,7 @@ beck_library(beck_redis
     redis/command.hpp
     redis/command_table.hpp
     redis/connector.hpp
+    redis/credentials.hpp
     redis/error.hpp
     redis/exchange.hpp
     redis/exec.hpp

@@ -12,11 +12,13 @@ beck_test(redis_tests ONE_THREAD
   redis/cache_share_test.cpp
   redis/cache_world_test.cpp
   redis/cache_real_test.cpp
+  redis/client_change_test.cpp
   redis/client_connector_test.cpp
   redis/client_edges_test.cpp
   redis/client_loss_test.cpp
   redis/client_test.cpp
   redis/client_transaction_test.cpp
+  redis/client_url_test.cpp
   redis/client_world_test.cpp
   redis/cluster_edges_test.cpp
   redis/cluster_loss_test.cpp
@@ -48,6 +50,7 @@ beck_test(redis_tests ONE_THREAD
   redis/server_test.cpp
   redis/session_bytes_test.cpp
   redis/session_lane_test.cpp
+  redis/session_limits_test.cpp
   redis/session_loss_test.cpp
   redis/session_guard_test.cpp
   redis/session_orders_test.cpp

@@ -8,6 +8,7 @@
 #include <beck/redis/reply_writer.hpp>
 
 #include "cluster_dialogue.hpp"
+#include "words.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -62,9 +63,21 @@ void cluster_batch::release() noexcept {
 void cluster_batch::add_command(const redis::arguments& command) {
   texts_.clear();
   for (std::size_t i = 1; i < command.size(); ++i) texts_.push_back(command[i]);
+  add(command[0]);
+}
+
+void cluster_batch::add_script(const redis::arguments& command, std::string_view text) {
+  texts_.assign(1, text);
+  for (std::size_t i = 2; i < command.size(); ++i) texts_.push_back(command[i]);
+  add(is_word(command[0], "evalsha") ? "EVAL" : "EVAL_RO");
+}
+
+/// Adds a command with the arguments in texts_.
+void cluster_batch::add(std::string_view name) {
   places_.push_back(at_cluster);
+  last_begin_ = request_.bytes().size();
   try {
-    request_.push_range(command[0], texts_);
+    request_.push_range(name, texts_);
   } catch (...) {  // a place without a command would shift all replies behind it
     places_.pop_back();
     throw;

@@ -35,6 +35,12 @@ class cluster_batch {
   void release() noexcept;
   /// Adds a command that goes to the cluster. Throws std::bad_alloc, as the next one.
   void add_command(const beck::redis::arguments& command);
+  /// Adds EVALSHA or EVALSHA_RO as EVAL or EVAL_RO with this text.
+  void add_script(const beck::redis::arguments& command, std::string_view text);
+  /// Returns the last command for the cluster. Requires that there is one; valid until the next.
+  beck::redis::arguments last_command() const noexcept {
+    return beck::redis::arguments(request_.bytes().substr(last_begin_));
+  }
   /// Adds the reply to a command that does not.
   void add_answer(std::string_view bytes);
 
@@ -47,9 +53,12 @@ class cluster_batch {
   batch_end compose(replies& got, std::string& out, cluster_counters& counts) const;
 
  private:
+  void add(std::string_view name);
+
   static constexpr std::size_t at_cluster = static_cast<std::size_t>(-1);
 
   beck::redis::request request_;
+  std::size_t last_begin_ = 0;  // of the last command, among its bytes
   std::string answers_;
   std::vector<std::size_t> places_;  // for each command the bytes of its answer, or at_cluster
   std::vector<std::string_view> texts_;

@@ -29,8 +29,9 @@ class cluster_client {
   /// A larger command ends its client.
   static constexpr std::size_t command_bytes_most = 64 * 1024 * 1024;
 
-  /// Refers to the last two arguments, which must outlive it.
-  cluster_client(std::uint64_t number, const statistics& all, cluster_counters& counts);
+  /// Refers to the last three arguments, which must outlive it.
+  cluster_client(std::uint64_t number, const statistics& all, cluster_counters& counts,
+                 cluster_scripts& scripts);
   cluster_client(const cluster_client&) = delete;
   cluster_client& operator=(const cluster_client&) = delete;
 
@@ -44,6 +45,8 @@ class cluster_client {
   void note_replies(std::size_t bytes) noexcept;
   /// Frees the buffers of a client that sends nothing now.
   void release() noexcept;
+  /// Takes that the client has the replies to all that it has sent.
+  void note_pause() noexcept { dialogue_.note_pause(); }
 
   /// Returns the version of the protocol that the replies to the batch have.
   beck::redis::protocol version() const noexcept { return version_; }
@@ -52,9 +55,10 @@ class cluster_client {
   cluster_batch batch_;
   std::string out_;
   cluster_counters& counts_;
+  cluster_scripts& scripts_;
 
  private:
-  void take(const beck::redis::arguments& command);
+  bool take(const beck::redis::arguments& command, bool is_followed);
 
   cluster_dialogue dialogue_;
   beck::redis::request_parser parser_;

@@ -18,13 +18,25 @@ namespace {
 using beck::redis::arguments;
 using beck::redis::protocol;
 
-constexpr std::size_t name_bytes_most = 64;     // of a command, in a message
-constexpr std::size_t client_name_most = 1024;  // bytes that the proxy keeps
+constexpr std::size_t name_bytes_most = 64;  // of a command, in a message
 
 /// Commands whose second word says what they are about.
 constexpr std::string_view containers[] = {
     "acl",    "client", "cluster", "config", "debug",  "function", "latency", "memory",
     "module", "object", "pubsub",  "script", "select", "slowlog",  "xgroup",  "xinfo"};
+
+struct info_section {
+  std::string_view name;
+  std::string_view lines;
+};
+
+/// INFO of one server, as far as programs decide by it. The version is that of the command table.
+constexpr info_section info_sections[] = {
+    {"server", "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"},
+    {"persistence", "# Persistence\r\nloading:0\r\nasync_loading:0\r\n"},
+    {"replication", "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"},
+    {"cluster", "# Cluster\r\ncluster_enabled:0\r\n"},
+};
 
 constexpr std::string_view login_reason = "the proxy logs in to the nodes, with its own URL";
 
@@ -54,6 +66,21 @@ std::string_view cluster_dialogue::refuse(const arguments& command, cluster_way 
   return to_.bytes();
 }
 
+std::string_view cluster_dialogue::refuse_in_multi(const arguments& command) {
+  to_.clear();
+  refuse(command, "it is behind a MULTI that was refused");
+  has_ended_ = is_multi_alone_;
+  return to_.bytes();
+}
+
+void cluster_dialogue::note(const arguments& command) noexcept {
+  const std::string_view name = command[0];
+  is_multi_last_ = is_word(name, "multi");
+  if (is_multi_last_) is_multi_alone_ = false;
+  const bool is_end = is_word(name, "exec") || is_word(name, "discard") || is_word(name, "reset");
+  is_in_multi_ = is_multi_last_ || (is_in_multi_ && !is_end);
+}
+
 void cluster_dialogue::refuse(const arguments& command, std::string_view reason,
                               std::string_view kind) {
   has_refused_ = true;
@@ -75,7 +102,11 @@ void cluster_dialogue::take(const arguments& command) {
   } else if (is_word(name, "hello")) {
     hello(command);
   } else if (is_word(name, "client")) {
-    client(command);
+    if (!identity_.answer(command, to_)) refuse(command, refusal_text(cluster_way::connection));
+  } else if (is_word(name, "info")) {
+    info(command);
+  } else if (is_word(name, "script")) {
+    scripts_.answer_exists(command, to_);
   } else if (is_word(name, "select")) {
     if (command.size() != 2) return refuse_arity(command);
     if (command[1] != "0") return refuse(command, "a cluster has the database 0 only");
@@ -83,7 +114,7 @@ void cluster_dialogue::take(const arguments& command) {
   } else if (is_word(name, "reset")) {
     version_ = protocol::resp2;
     to_.use(version_);
-    name_.clear();
+    identity_.set_name({});
     to_.simple("RESET");
   } else if (is_word(name, "quit")) {
     has_ended_ = true;
@@ -106,63 +137,37 @@ void cluster_dialogue::ping(const arguments& command) {
 
 /// HELLO [version [AUTH user password] [SETNAME name]]
 void cluster_dialogue::hello(const arguments& command) {
-  protocol wanted = version_;
-  if (command.size() > 1) {
-    if (command[1] != "2" && command[1] != "3")
-      return void(to_.error("NOPROTO unsupported protocol version"));
-    wanted = command[1] == "3" ? protocol::resp3 : protocol::resp2;
-  }
-  std::string_view name = name_;
-  for (std::size_t i = 2; i < command.size(); i += 2) {
-    if (is_word(command[i], "auth")) return refuse(command, login_reason);
-    if (!is_word(command[i], "setname") || i + 1 == command.size())
-      return void(to_.error("ERR Syntax error in HELLO"));
-    name = command[i + 1];
-  }
-  if (name != name_) {
-    set_name(name, false);
-    if (to_.size() != 0) return;
-  }
-  version_ = wanted;
+  const hello_words words = read_hello(command, version_);
+  if (words.has_login) return refuse(command, login_reason);
+  std::string refusal(words.error);
+  if (refusal.empty() && words.has_name) refusal = client_identity::refusal_of_name(words.name);
+  if (!refusal.empty()) return void(to_.error(refusal));
+  if (words.has_name) identity_.set_name(words.name);
+  version_ = words.version;
   to_.use(version_);
   to_.map(7).bulk("server").bulk("beck-redis-proxy").bulk("version").bulk(beck::version());
   to_.bulk("proto").integer(version_ == protocol::resp3 ? 3 : 2);
-  to_.bulk("id").integer(static_cast<long long>(number_));
+  to_.bulk("id").integer(static_cast<long long>(identity_.number()));
   to_.bulk("mode").bulk("standalone").bulk("role").bulk("master").bulk("modules").array(0);
 }
 
-void cluster_dialogue::client(const arguments& command) {
-  const std::string_view sub = command.size() > 1 ? command[1] : std::string_view();
-  if (is_word(sub, "setname") && command.size() == 3) {
-    set_name(command[2], true);
-  } else if (is_word(sub, "getname") && command.size() == 2) {
-    if (name_.empty()) {
-      to_.null();
-    } else {
-      to_.bulk(name_);
+/// INFO [section ...]: what libraries look at before they go on, and the counters of the proxy.
+void cluster_dialogue::info(const arguments& command) {
+  constexpr std::string_view everything[] = {"all", "default", "everything"};
+  const auto is_asked = [&](std::string_view section) {
+    bool is_named = command.size() == 1;
+    for (std::size_t i = 1; i < command.size(); ++i) {
+      const auto is = [&](std::string_view name) { return is_word(command[i], name); };
+      is_named = is_named || is(section) || std::any_of(everything, std::end(everything), is);
     }
-  } else if (is_word(sub, "id") && command.size() == 2) {
-    to_.integer(static_cast<long long>(number_));
-  } else if (is_word(sub, "setinfo") && command.size() == 4) {
-    to_.simple("OK");  // the library of the client, and its version
-  } else {
-    refuse(command, refusal_text(cluster_way::connection));
+    return is_named;
+  };
+  std::string text;
+  for (const info_section& one : info_sections) {
+    if (is_asked(one.name)) text.append(text.empty() ? "" : "\r\n").append(one.lines);
   }
-}
-
-/// Sets the name of the client, if it is one that redis-server would take.
-void cluster_dialogue::set_name(std::string_view name, bool is_answered) {
-  if (name.size() > client_name_most)
-    return void(
-        to_.error(fmt::format("ERR the name of a client has {} bytes, and at most {} are kept",
-                              name.size(), client_name_most)));
-  const bool is_plain =
-      std::all_of(name.begin(), name.end(), [](char one) { return one >= '!' && one <= '~'; });
-  if (!is_plain)
-    return void(
-        to_.error("ERR Client names cannot contain spaces, newlines or special characters."));
-  name_ = name;
-  if (is_answered) to_.simple("OK");
+  if (is_asked("proxy")) text.append(text.empty() ? "" : "\r\n").append(all_.info());
+  to_.verbatim("txt", text);
 }
 
 }  // namespace beck_redis_proxy

@@ -15,15 +15,10 @@ namespace {
 namespace redis = beck::redis;
 
 constexpr std::uint32_t line_bytes_most = 1024 * 1024;
-constexpr std::uint32_t reply_bytes_most = 1024 * 1024 * 1024;
-
-/// Beyond these bounds a connection ends, and with it the commands of other clients; beyond those
-/// of a reply only that command fails. So these are greater.
+/// Beyond these bounds a connection ends, and with it the commands of other clients.
 redis::parse_limits protocol_bounds() {
-  redis::parse_limits most;
+  redis::parse_limits most = redis::client_options().protocol();
   most.line_bytes = line_bytes_most;
-  most.reply_bytes = reply_bytes_most;
-  most.elements = UINT32_MAX;
   return most;
 }
 

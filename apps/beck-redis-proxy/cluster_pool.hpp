@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cluster_batch.hpp"
+#include "cluster_scripts.hpp"
 #include "counters.hpp"
 #include "server_log.hpp"
 #include "settings.hpp"
@@ -30,6 +31,8 @@ class cluster_pool {
   }
   /// Returns the number of a new client.
   std::uint64_t next_number() noexcept { return ++clients_; }
+  /// Returns the scripts that clients have loaded.
+  cluster_scripts& scripts() noexcept { return scripts_; }
   /// Logs and counts how a batch has ended.
   void note(const batch_end& end);
   /// Ends the connections.
@@ -46,6 +49,7 @@ class cluster_pool {
 
   server_log& log_;
   cluster_counters counts_;
+  cluster_scripts scripts_;
   std::uint64_t clients_ = 0;
   std::optional<beck::redis::cluster> resp2_;
   std::optional<beck::redis::cluster> resp3_;

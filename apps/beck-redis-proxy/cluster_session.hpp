@@ -26,7 +26,7 @@ class cluster_session final : private cluster_client {
  public:
   cluster_session(Socket& client, cluster_pool& nodes, const settings& asked, counters& counts,
                   const statistics& all)
-      : cluster_client(nodes.next_number(), all, nodes.counts()),
+      : cluster_client(nodes.next_number(), all, nodes.counts(), nodes.scripts()),
         client_(client),
         nodes_(nodes),
         asked_(asked),
@@ -74,12 +74,32 @@ class cluster_session final : private cluster_client {
           nodes_.speaking(version()).template exec_each<beck::redis::raw_reply>(batch_.request());
       auto sent = co_await std::move(sending);
       got = std::move(*sent);
+      auto finishing = finish_script(got);
+      co_await std::move(finishing);
     }
     const batch_end end = batch_.compose(got, out_, counts_);
     nodes_.note(end);
     batch_.clear();
     note_replies(out_.size());
     co_return !end.is_lost;
+  }
+
+  /// Keeps a script that was loaded; sends the text of one that the node does not know, whose
+  /// command is the last of the batch. A node that answers NOSCRIPT has run nothing.
+  beck::task<> finish_script(cluster_batch::replies& got) {
+    const beck::redis::arguments last = batch_.last_command();
+    auto& reply = got[batch_.request().size() - 1];
+    if (is_script(last, "load") && !reply.error())
+      scripts_.add(digest_of((*reply).bytes()), last[2]);
+    const bool is_unknown = reply.error() == beck::redis::error::noscript;
+    const std::string* const text = is_unknown ? scripts_.text_of(last) : nullptr;
+    if (text == nullptr) co_return;
+    cluster_batch again;
+    again.add_script(last, *text);
+    auto sending =
+        nodes_.speaking(version()).template exec_each<beck::redis::raw_reply>(again.request());
+    auto sent = co_await std::move(sending);
+    reply = std::move((*sent)[0]);
   }
 
   beck::task<bool> write() {
@@ -92,7 +112,10 @@ class cluster_session final : private cluster_client {
   }
 
   beck::task<bool> receive() {
-    if (in_.empty()) release();
+    if (in_.empty()) {
+      release();
+      note_pause();
+    }
     limit_silence(client_, asked_.idle);
     const auto got = co_await beck::async_receive(client_);
     if (!got.error()) {

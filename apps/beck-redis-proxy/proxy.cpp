@@ -223,7 +223,7 @@ class proxy {
     if (shared_) {
       auto sharing = shared_->serve(client);
       left = co_await std::move(sharing);
-      if (left.how == shared_end::lost) co_await see_off(client);
+      if (left.how == shared_end::lost || left.how == shared_end::quit) co_await see_off(client);
       if (left.how != shared_end::moved) co_return;
     }
     if (asked_.server.path.empty()) {

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "counters.hpp"
+#include "introduction.hpp"
 #include "proxy_command.hpp"
 #include "replica_wait.hpp"
 #include "server_log.hpp"
@@ -61,6 +62,13 @@ class relayed_session {
     }
     of_.log.note_reached();
     limit_both();
+    auto introducing = introduce(left);
+    const bool is_introduced = co_await std::move(introducing);
+    if (!is_introduced) {
+      ++of_.counts.broken;
+      reset(server_);
+      co_return;
+    }
     auto beginning = send_front(left);
     co_await std::move(beginning);
     auto relaying = relay(*primary);
@@ -69,6 +77,17 @@ class relayed_session {
 
  private:
   static constexpr std::size_t buffer_bytes = 64 * 1024;  // of each direction
+
+  /// Tells the server what the client has said while it shared a connection.
+  beck::task<bool> introduce(shared_leave& left) {
+    const beck::redis::request& words = left.introduction;
+    if (words.empty()) co_return true;
+    auto telling =
+        beck_redis_proxy::introduce(server_, words.bytes(), words.size(), left.needs_hello);
+    const bool is_good = co_await std::move(telling);
+    limit_both();
+    co_return is_good;
+  }
 
   beck::task<> send_front(shared_leave& left) {
     if (left.rest.empty()) {

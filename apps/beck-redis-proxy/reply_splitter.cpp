@@ -10,6 +10,20 @@ namespace {
 
 constexpr std::uint64_t number_most = UINT64_C(1) << 60;
 
+/// Returns whether a type is a number of bytes, and so many bytes behind it.
+bool is_text(char type) noexcept { return type == '$' || type == '=' || type == '!'; }
+
+/// Returns whether a type is a number of elements; an attribute describes the one behind them.
+bool is_aggregate(char type) noexcept {
+  return type == '*' || type == '~' || type == '%' || type == '|';
+}
+
+/// Returns whether a type is one line.
+bool is_line(char type) noexcept {
+  constexpr std::string_view lines = "+-:_#,(";
+  return lines.find(type) != std::string_view::npos;
+}
+
 }  // namespace
 
 reply_part reply_splitter::next(std::string_view input) noexcept {
@@ -57,9 +71,9 @@ bool reply_splitter::take_type(char type) noexcept {
   type_ = type;
   number_ = 0;
   has_digits_ = is_null_ = false;
-  const bool has_number = type == '$' || type == '*';
+  const bool has_number = is_text(type) || is_aggregate(type);
   stage_ = has_number ? stage::number : stage::line;
-  return has_number || type == '+' || type == '-' || type == ':';
+  return has_number || is_line(type);
 }
 
 /// Takes a byte of a number, which is -1 or has digits only.
@@ -82,15 +96,16 @@ bool reply_splitter::take_number(char next) noexcept {
 
 /// Ends a line, or a text with the line end behind it. Returns false if too much is announced.
 bool reply_splitter::end_line() noexcept {
-  if (type_ == '$' && !is_null_) {
+  if (is_text(type_) && !is_null_) {
     type_ = '\0';  // the next line end is that of the element
     text_left_ = number_;
     stage_ = number_ == 0 ? stage::text_end : stage::text;
     return true;
   }
   stage_ = stage::type;
-  --elements_left_;
-  if (type_ == '*' && !is_null_) elements_left_ += number_;
+  const bool has_pairs = type_ == '%' || type_ == '|';
+  if (type_ != '|') --elements_left_;
+  if (is_aggregate(type_) && !is_null_) elements_left_ += has_pairs ? 2 * number_ : number_;
   return elements_left_ <= number_most;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Finds the ends of a server's replies in RESP2, without keeping a byte of them. beck's own parser
-// limits depth, lines and sizes, and a reply beyond its limits would end the connection of all
-// clients.
+// Finds the ends of a server's replies, without keeping a byte of them. beck's own parser limits
+// depth, lines and sizes, and a reply beyond its limits would end the connection of all clients.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,8 @@ struct reply_part {
   bool is_refused = false;  ///< the input is no reply; then `bytes` is 0
 };
 
-/// Splits a stream into replies. Nothing of a reply is limited but its numbers.
+/// Splits a stream into replies of RESP2 or RESP3; pushes and streamed forms, which a server sends
+/// to no shared connection, are refused. Nothing of a reply is limited but its numbers.
 class reply_splitter {
  public:
   /// Returns the part of `input` that belongs to the present reply: all of it, unless the reply

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "client_identity.hpp"
 #include "shared_rules.hpp"
 #include "statistics.hpp"
 
@@ -20,10 +21,17 @@ namespace beck_redis_proxy {
 
 class shared_connection;
 
+/// The shared connections that a client uses, one in each version of the protocol.
+struct shared_servers {
+  shared_connection& resp2;
+  shared_connection& resp3;
+};
+
 /// How the sharing of a client's commands has ended.
 enum class shared_end : std::uint8_t {
   none,      ///< not yet
   input,     ///< the client sends no more
+  quit,      ///< the client has said QUIT
   moved,     ///< it needs a connection of its own
   lost,      ///< commands that may have run will not be answered
   overflow,  ///< the client does not receive, and too many bytes wait for it
@@ -47,8 +55,8 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   /// A larger command moves its client.
   static constexpr std::size_t command_bytes_most = 1024 * 1024;
 
-  /// Refers to both arguments, which must outlive it.
-  shared_client(shared_connection& server, const statistics& all);
+  /// Refers to `all`, which must outlive it, as the connections must.
+  shared_client(const shared_servers& servers, std::uint64_t number, const statistics& all);
   shared_client(const shared_client&) = delete;
   shared_client& operator=(const shared_client&) = delete;
   virtual ~shared_client() = default;
@@ -63,7 +71,8 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   void lose() noexcept;
   /// Returns whether it takes replies.
   bool is_receiving() const noexcept {
-    return end_ == shared_end::none || end_ == shared_end::input || end_ == shared_end::moved;
+    return end_ == shared_end::none || end_ == shared_end::input || end_ == shared_end::quit ||
+           end_ == shared_end::moved;
   }
 
  protected:
@@ -84,7 +93,12 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   virtual void abort() noexcept = 0;
 
   bool has_all_replies() const noexcept { return under_way_ == 0; }
-  shared_connection& server() const noexcept { return server_; }
+  /// Returns the connection in the version that the client speaks.
+  shared_connection& server() const noexcept {
+    return version_ == beck::redis::protocol::resp3 ? servers_.resp3 : servers_.resp2;
+  }
+  beck::redis::protocol version() const noexcept { return version_; }
+  const client_identity& identity() const noexcept { return identity_; }
 
   beck::flat_buffer in_;
   std::string out_;  // gathers while writing_ is written
@@ -96,17 +110,25 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   std::size_t wait_bytes_ = 0;  // of the command that moves it, if that waits for replicas
 
  private:
-  void answer_info();
+  bool answer(const beck::redis::arguments& command);
+  bool greet(const beck::redis::arguments& command, beck::redis::reply_writer& to);
+  void send(shared_connection& to, std::string_view command);
   bool may_send() const noexcept {
     return under_way_ < window_ && out_.size() + writing_.size() < unread_bytes;
   }
 
-  shared_connection& server_;
+  const shared_servers servers_;
   const statistics& all_;
+  client_identity identity_;
   beck::redis::request_parser parser_;
   std::size_t reply_bytes_ = 0;  // of the reply that is being taken
   std::uint32_t under_way_ = 0;
   std::uint32_t window_ = window_first;
+  beck::redis::protocol version_ = beck::redis::protocol::resp2;
+  // of a HELLO that the server has not answered
+  bool is_greeting_ = false;
+  bool is_accepted_ = false;  // as far as the reply has come
+  beck::redis::protocol next_version_ = beck::redis::protocol::resp2;
 };
 
 }  // namespace beck_redis_proxy

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/net/local.hpp>
@@ -23,7 +24,8 @@ namespace {
 
 constexpr std::size_t commands_most = 16'384;
 constexpr std::size_t queued_bytes_most = 4 * 1024 * 1024;
-constexpr std::size_t kept_bytes = 64 * 1024;  // of a buffer that is empty
+constexpr std::size_t refusal_bytes_most = 4096;  // of HELLO
+constexpr std::size_t kept_bytes = 64 * 1024;     // of a buffer that is empty
 
 void clear(std::string& buffer) {
   buffer.clear();
@@ -33,10 +35,11 @@ void clear(std::string& buffer) {
 }  // namespace
 
 shared_connection::shared_connection(beck::io_context& context, const settings& asked,
-                                     server_target& target, counters& relayed,
-                                     shared_counters& counts, server_log& log)
+                                     beck::redis::protocol version, server_target& target,
+                                     counters& relayed, shared_counters& counts, server_log& log)
     : context_(context),
       asked_(asked),
+      version_(version),
       target_(target),
       relayed_(relayed),
       counts_(counts),
@@ -106,6 +109,7 @@ beck::task<> shared_connection::live() {
   auto opening = open();
   const auto primary = co_await std::move(opening);
   std::string why;
+  std::string refusal;
   if (is_closed_) {
     why = "is stopped";
   } else if (primary.error()) {
@@ -114,14 +118,51 @@ beck::task<> shared_connection::live() {
     log_.note_reached();
     replies_ = reply_splitter();
     ++counts_.connections;
-    auto all = beck::when_all(receive(), write(), end_at_switch(*primary));
-    beck::ignore(co_await std::move(all));
+    auto greeting = greet();
+    refusal = co_await std::move(greeting);
+    if (refusal.empty()) {
+      auto all = beck::when_all(receive(), write(), end_at_switch(*primary));
+      beck::ignore(co_await std::move(all));
+    }
     --counts_.connections;
     stream_ = beck::owned_stream();
     why = fmt::format("lost its connection to {}; the command was not sent", asked_.server.url);
   }
   is_living_ = false;
-  end_commands(fmt::format("-ERR beck-redis-proxy {}\r\n", why));
+  const bool is_refused = refusal.starts_with('-');
+  end_commands(is_refused ? refusal : fmt::format("-ERR beck-redis-proxy {}\r\n", why));
+}
+
+/// Lets the server speak the version of the connection, before any command. Returns the server's
+/// refusal, a line that begins with "-"; another text if the connection has ended; nothing if it
+/// goes on.
+beck::task<std::string> shared_connection::greet() {
+  std::string line;
+  if (version_ == beck::redis::protocol::resp2) co_return line;
+  auto greeting = beck::timeout(say_hello(line), asked_.connect);
+  const auto said = co_await std::move(greeting);
+  const bool has_answered = !said.error() && *said;
+  if (has_answered && !line.starts_with('-')) co_return std::string();
+  co_return has_answered ? line : std::string("lost");
+}
+
+/// Says HELLO 3. Returns whether one whole reply has come, whose first bytes are in `line` then.
+beck::task<bool> shared_connection::say_hello(std::string& line) {
+  constexpr std::string_view hello = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n";
+  const beck::const_buffer part(hello.data(), hello.size());  // the first bytes find room
+  auto writing = stream_->write_some(beck::const_buffer_span(&part, 1));
+  const auto wrote = co_await std::move(writing);
+  if (wrote.error() || wrote.value_ != hello.size()) co_return false;
+  for (;;) {
+    auto receiving = stream_->receive();
+    const auto got = co_await std::move(receiving);
+    if (got.error()) co_return false;
+    const std::string_view bytes((*got).data(), (*got).size());
+    if (line.size() < refusal_bytes_most) line.append(bytes);
+    const reply_part reply = replies_.next(bytes);
+    if (reply.is_refused || reply.bytes != bytes.size()) co_return false;  // no reply, or two
+    if (reply.is_last) co_return true;
+  }
 }
 
 beck::task<> shared_connection::receive() {

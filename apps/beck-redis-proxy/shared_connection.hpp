@@ -8,6 +8,7 @@
 #include <beck/coro/task.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/redis/resp3.hpp>
 #include <beck/run/cancellation.hpp>
 #include <beck/run/stop_token.hpp>
 #include <cstddef>
@@ -27,14 +28,15 @@ namespace beck_redis_proxy {
 
 class shared_client;
 
-/// A shared connection, with RESP2. The replies of a client come in the order of its commands, as
-/// it has one connection for all of them. Thread: that of the context, which outlives it; destroyed
-/// behind run().
+/// A shared connection, in one version of the protocol. The replies of a client come in the order
+/// of its commands, as it has one connection for all of them. Thread: that of the context, which
+/// outlives it; destroyed behind run().
 class shared_connection {
  public:
   /// Refers to all arguments, which must outlive it.
-  shared_connection(beck::io_context& context, const settings& asked, server_target& target,
-                    counters& relayed, shared_counters& counts, server_log& log);
+  shared_connection(beck::io_context& context, const settings& asked, beck::redis::protocol version,
+                    server_target& target, counters& relayed, shared_counters& counts,
+                    server_log& log);
   shared_connection(const shared_connection&) = delete;
   shared_connection& operator=(const shared_connection&) = delete;
 
@@ -59,6 +61,8 @@ class shared_connection {
   beck::task<beck::io_result<std::uint64_t>> open();
   template <class Socket>
   beck::task<beck::io_result<std::uint64_t>> open_socket();
+  beck::task<std::string> greet();
+  beck::task<bool> say_hello(std::string& line);
   beck::task<> end_at_switch(std::uint64_t primary);
   beck::task<> receive();
   beck::task<> write();
@@ -69,6 +73,7 @@ class shared_connection {
 
   beck::io_context& context_;
   const settings& asked_;
+  const beck::redis::protocol version_;
   server_target& target_;
   counters& relayed_;
   shared_counters& counts_;

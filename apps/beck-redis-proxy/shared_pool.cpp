@@ -8,13 +8,18 @@ namespace beck_redis_proxy {
 shared_pool::shared_pool(beck::io_context& context, const settings& asked, server_target& target,
                          counters& counts, const statistics& all, server_log& log)
     : asked_(asked), counts_(counts), all_(all) {
-  for (std::size_t i = 0; i < asked.shared_connections; ++i)
-    connections_.push_back(
-        std::make_unique<shared_connection>(context, asked, target, counts, shared_counts_, log));
+  using beck::redis::protocol;
+  for (auto* const all_of : {&resp2_, &resp3_}) {
+    const protocol version = all_of == &resp3_ ? protocol::resp3 : protocol::resp2;
+    for (std::size_t i = 0; i < asked.shared_connections; ++i)
+      all_of->push_back(std::make_unique<shared_connection>(context, asked, version, target, counts,
+                                                            shared_counts_, log));
+  }
 }
 
 void shared_pool::close() noexcept {
-  for (const auto& one : connections_) one->close();
+  for (const auto& one : resp2_) one->close();
+  for (const auto& one : resp3_) one->close();
 }
 
 void shared_pool::count(shared_end how, move_reason why) noexcept {

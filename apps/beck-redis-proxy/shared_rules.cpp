@@ -6,6 +6,7 @@
 #include <beck/redis/command_table.hpp>
 #include <string_view>
 
+#include "proxy_command.hpp"
 #include "words.hpp"
 
 namespace beck_redis_proxy {
@@ -25,6 +26,12 @@ constexpr own_command private_commands[] = {
 };
 
 }  // namespace
+
+bool may_be_answered(const beck::redis::arguments& command) noexcept {
+  if (is_word(command[0], "select")) return command.size() == 2 && command[1] == "0";
+  return is_word(command[0], "client") || is_word(command[0], "hello") ||
+         is_word(command[0], "quit") || is_proxy_info(command);
+}
 
 move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
   const beck::redis::command_facts facts = beck::redis::facts_of(command);

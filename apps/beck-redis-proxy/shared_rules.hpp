@@ -16,6 +16,10 @@ enum class move_reason : std::uint8_t {
   bytes,    ///< no command of the usual form, or one that is too large to be shared
 };
 
+/// Returns whether the proxy may answer a command, instead of a connection of the client's own: its
+/// words, and not only these, decide. See shared_client.
+bool may_be_answered(const beck::redis::arguments& command) noexcept;
+
 /// Returns the reason for a command that cannot be shared; none for all others.
 move_reason reason_to_move(const beck::redis::arguments& command) noexcept;
 

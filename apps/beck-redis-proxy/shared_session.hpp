@@ -27,9 +27,9 @@ namespace beck_redis_proxy {
 template <class Socket>
 class shared_session final : public shared_client {
  public:
-  shared_session(Socket& client, shared_connection& server, const settings& asked, counters& counts,
-                 const statistics& all)
-      : shared_client(server, all), client_(client), asked_(asked), counts_(counts) {}
+  shared_session(Socket& client, const shared_servers& servers, std::uint64_t number,
+                 const settings& asked, counters& counts, const statistics& all)
+      : shared_client(servers, number, all), client_(client), asked_(asked), counts_(counts) {}
 
   /// Shares the client's commands as long as that is possible; all replies that it can have were
   /// written then. Returns how it has ended: of moved, and only then, reason() and rest() follow.
@@ -50,6 +50,10 @@ class shared_session final : public shared_client {
   move_reason reason() const noexcept { return reason_; }
   /// Returns the size of the command that could not be shared if it waits for replicas, or else 0.
   std::size_t wait_bytes() const noexcept { return wait_bytes_; }
+  /// Adds the commands that tell another connection what the client has said to the proxy.
+  void introduce(beck::redis::request& to) const { identity().repeat(version(), to); }
+  /// Returns whether the first of these is needed: HELLO.
+  bool needs_hello() const noexcept { return version() == beck::redis::protocol::resp3; }
   /// Returns the bytes from the command on that could not be shared.
   std::string_view rest() const noexcept { return {in_.view().data(), in_.view().size()}; }
 

@@ -23,13 +23,16 @@ constexpr std::string_view caching = "*3\r\n$6\r\nCLIENT\r\n$7\r\nCACHING\r\n$3\
 
 /// Commands that only read and name a key, in small letters: their replies change without it.
 constexpr std::string_view unsteady[] = {
-    "eval_ro",    "evalsha_ro",  "fcall_ro",     // scripts may read other keys, and the clock
-    "hrandfield", "srandmember", "zrandmember",  // chance
-    "hscan",      "sscan",       "zscan",        // steps of a walk
-    "memory",     "object",                      // the server's own state
-    "pttl",       "ttl",         "xpending",    "xinfo",  // ages
-    "sort_ro",                                            // other keys, by patterns
-    "touch",                                              // it is called for its effect
+    "eval_ro",     "evalsha_ro",  "fcall_ro",     // scripts may read other keys, and the clock
+    "hrandfield",  "srandmember", "zrandmember",  // chance
+    "hscan",       "sscan",       "zscan",        // steps of a walk
+    "memory",      "object",                      // the server's own state
+    "pttl",        "ttl",         "xpending",    "xinfo",    // ages
+    "hpttl",       "httl",                                   // the same of fields
+    "vrandmember",                                           // chance
+    "json.debug",  "bf.info",     "cf.info",     "ts.info",  // the server's own state
+    "sort_ro",                                               // other keys, by patterns
+    "touch",                                                 // it is called for its effect
 };
 constexpr std::size_t name_bytes_max = 12;
 constexpr std::size_t push_bytes_around = 64;  // the key, in an "invalidate", at most

@@ -96,6 +96,13 @@ client& client::connect_with(connector& how) noexcept {
   return *this;
 }
 
+client& client::login_with(credentials& from) noexcept {
+  detail::link_of(sender_).login_with(from);
+  return *this;
+}
+
+void client::reconnect() noexcept { detail::link_of(sender_).reconnect(); }
+
 task<io_result<lane>> client::lane() {
   return detail::lane_pool::take(detail::link_ref(detail::link_of(sender_)));
 }

@@ -142,6 +142,7 @@ class cluster_core final : public sender {
   void judge(cluster_call& call) noexcept;
   step_state next_state(cluster_call& call, std::size_t i, steps_behind& behind) noexcept;
   bool follow(cluster_step& step, std::string_view text) noexcept;
+  bool begin_again(cluster_call& call) noexcept;
   bool may_rest(const cluster_call& call) const noexcept;
   bool may_repeat(const cluster_unit& one, const error_code& why) const noexcept;
   // time

@@ -86,7 +86,9 @@ void cluster_core::take_map(reply<value>& got, cluster_node& from) {
   if (got.error()) {
     const bool is_lasting =
         is_answered ? !is_refused_for_now(got.error()) : from.connection->is_refused();
-    return fail_map(got.error(), got.message(), is_lasting);
+    std::string text(got.message());
+    if (!is_answered && !text.empty()) text = got.error().message() + ": " + text;  // of the login
+    return fail_map(got.error(), text, is_lasting);
   }
   slot_map made(how_.nodes());
   const std::string wrong = made.read(got->root(), from.at.host);

@@ -102,6 +102,7 @@ void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
 /// Decides which commands of the units that have ended are sent again. Commands of one slot keep
 /// their order: none is sent behind a later one that has run, or may.
 void cluster_core::judge(cluster_call& call) noexcept {
+  if (begin_again(call)) return;
   std::vector<cluster_step>& steps = call.steps();
   steps_behind behind(steps);
   for (std::size_t i = steps.size(); i-- != 0;) {
@@ -117,6 +118,30 @@ void cluster_core::judge(cluster_call& call) noexcept {
     if (step.state == step_state::resting) resting.set(step.slot);
   }
   if (resting.none()) wake_pause_ = 0;
+}
+
+/// Lets a transaction begin again, at the new place, that has ended with EXECABORT because of
+/// MOVED: none of it has run. Returns false if it is another call, or may have run before.
+bool cluster_core::begin_again(cluster_call& call) noexcept {
+  std::vector<cluster_step>& steps = call.steps();
+  const reply_status& last = call.status_of(steps.back());
+  if (!call.is_whole() || last.error() != error::exec_abort) return false;
+  cluster_step* moved = nullptr;
+  for (cluster_step& one : steps) {
+    const reply_status& status = call.status_of(one);
+    if (one.losses != 0 || status.outcome() != outcome::executed) return false;
+    if (moved == nullptr && status.error() == error::moved) moved = &one;
+  }
+  if (moved == nullptr) return false;
+  want_map(moved->sent_to);
+  if (!follow(*moved, call.status_of(*moved).text())) return false;
+  for (cluster_step& one : steps) {
+    one.slot = moved->slot;
+    one.redirects = moved->redirects;
+    one.is_again = true;
+    one.state = step_state::ready;
+  }
+  return true;
 }
 
 /// Returns the next state of a command that has no final reply: whether and when it is sent again.

@@ -133,6 +133,7 @@ constexpr command_row make_row(std::string_view name, int arity, unsigned facts,
 #define BECK_REDIS_COMMAND(...) make_row(__VA_ARGS__),
 constexpr command_row rows[] = {
 #include "redis/command_table.def"
+#include "redis/command_table_later.def"
 };
 #undef BECK_REDIS_COMMAND
 
@@ -147,12 +148,15 @@ static_assert(
       for (const command_row& row : rows) {
         const std::size_t bar = row.name.find('|');
         if (bar == row.name.npos) above = &row;
-        const bool is_below = row.name.substr(0, bar) == above->name;
-        if (bar != row.name.npos && !(is_below && (above->facts & container) != 0)) return false;
+        if (bar == row.name.npos) continue;
+        const command_row* of = row.name.substr(0, bar) == above->name ? above : rows;
+        while (of != above && of->name != row.name.substr(0, bar)) ++of;
+        const bool is_below = of->name == row.name.substr(0, bar);
+        if (!is_below || (of->facts & container) == 0) return false;
       }
       return true;
     }(),
-    "a subcommand follows its container");
+    "a subcommand is behind its container");
 
 constexpr char small(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <beck/base/version.hpp>
+
 namespace beck::redis::detail {
 namespace {
 
@@ -33,23 +35,43 @@ void take_login(std::string_view& rest, server_url& url) {
   const std::size_t colon = login.find(':');
   url.user = decoded(login.substr(0, colon));
   if (colon != login.npos) url.password = decoded(login.substr(colon + 1));
-  if (!url.user.empty() && url.password.empty()) refuse("a user without a password");
+  if (colon != login.npos && !url.user.empty() && url.password.empty())
+    refuse("a user without a password");
+}
+
+/// Takes "?db=n&protocol=3" from the end of `rest`.
+void take_query(std::string_view& rest, server_url& url) {
+  const std::size_t mark = rest.find('?');
+  if (mark == rest.npos) return;
+  std::string_view query = rest.substr(mark + 1);
+  rest = rest.substr(0, mark);
+  for (;;) {
+    const std::size_t end = query.find('&');
+    const std::string_view one = query.substr(0, end);
+    const std::size_t equal = one.find('=');
+    const std::string_view key = one.substr(0, equal);
+    const std::string_view text = equal == one.npos ? std::string_view() : one.substr(equal + 1);
+    if (key == "db") {
+      url.database = number_of(text, UINT32_MAX, "the database");
+    } else if (key == "protocol" && (text == "2" || text == "3")) {
+      url.version = text == "2" ? protocol::resp2 : protocol::resp3;
+    } else {
+      refuse("a query other than db=n and protocol=2 or 3");
+    }
+    if (end == query.npos) return;
+    query.remove_prefix(end + 1);
+  }
 }
 
 void take_path(std::string_view rest, server_url& url) {
-  constexpr std::string_view key = "?db=";
-  if (const std::size_t query = rest.find('?'); query != rest.npos) {
-    const std::string_view database = rest.substr(query);
-    if (database.substr(0, key.size()) != key) refuse("a query other than \"?db=\"");
-    url.database = number_of(database.substr(key.size()), UINT32_MAX, "the database");
-    rest = rest.substr(0, query);
-  }
+  take_query(rest, url);
   if (rest.size() < 2 || rest[0] != '/') refuse("unix:// without an absolute path");
   url.path = decoded(rest);
 }
 
 void take_address(std::string_view rest, server_url& url) {
-  if (rest.find_first_of("?#") != rest.npos) refuse("a query or a fragment");
+  take_query(rest, url);
+  if (rest.find('#') != rest.npos) refuse("a fragment");
   if (const std::size_t slash = rest.find('/'); slash != rest.npos) {
     const std::string_view database = rest.substr(slash + 1);
     if (!database.empty()) url.database = number_of(database, UINT32_MAX, "the database");
@@ -104,22 +126,24 @@ server_url parse_server_url(std::string_view text) {
   take_login(rest, url);
   if (scheme == "unix") {
     take_path(rest, url);
-  } else if (scheme == "redis" || scheme == "rediss") {
-    url.is_secure = scheme == "rediss";
+  } else if (scheme == "redis" || scheme == "valkey") {
+    take_address(rest, url);
+  } else if (scheme == "rediss" || scheme == "valkeys") {
+    url.is_secure = true;
     take_address(rest, url);
   } else {
-    refuse("the scheme is not redis, rediss or unix");
+    refuse("the scheme is not redis, rediss, valkey, valkeys or unix");
   }
   return url;
 }
 
 // --- the greeting
 
-handshake::handshake(const server_url& to, protocol version, bool begins_again)
-    : version_(version) {
+handshake::handshake(const server_url& to, protocol version, std::string_view name, stage when)
+    : version_(version), when_(when) {
   const std::string_view user = to.user.empty() ? std::string_view("default") : to.user;
-  const bool has_login = !to.password.empty();
-  if (begins_again) commands_.push("RESET");
+  const bool has_login = when != stage::change && (!to.password.empty() || !to.user.empty());
+  if (when == stage::again) commands_.push("RESET");
   if (version == protocol::resp3 && has_login) {
     commands_.push("HELLO", 3, "AUTH", user, to.password);
   } else if (version == protocol::resp3) {
@@ -131,20 +155,41 @@ handshake::handshake(const server_url& to, protocol version, bool begins_again)
   } else {
     commands_.push("PING");
   }
-  if (to.database != 0) commands_.push("SELECT", to.database);
-  if (to.reads_replicas) commands_.push("READONLY");
-  asks_for_role_ = to.must_be_primary;
-  if (asks_for_role_) commands_.push("ROLE");
+  if (when != stage::change) push_rest(to, name);
   part_ = {commands_.bytes(), static_cast<std::uint32_t>(commands_.size())};
   set_commands(&part_, 1);
 }
 
-error_code handshake::refusal() const noexcept {
-  for (const reply<void>& one : replies_) {
-    if (one.error()) return one.error();
+/// Adds what does not depend on the version of the protocol.
+void handshake::push_rest(const server_url& to, std::string_view name) {
+  if (!name.empty()) {
+    push_optional("CLIENT", "SETNAME", name);
+    push_optional("CLIENT", "SETINFO", "LIB-NAME", "beck");
+    push_optional("CLIENT", "SETINFO", "LIB-VER", beck::version());
   }
+  if (to.database != 0) commands_.push("SELECT", to.database);
+  if (to.reads_replicas) commands_.push("READONLY");
+  asks_for_role_ = to.must_be_primary;
+  if (asks_for_role_) commands_.push("ROLE");
+}
+
+/// Returns the first reply that refuses the greeting; nullptr if there is none.
+const reply<void>* handshake::refused() const noexcept {
+  for (std::size_t i = 0; i < replies_max; ++i) {
+    if (replies_[i].error() && !is_optional_[i]) return &replies_[i];
+  }
+  return nullptr;
+}
+
+error_code handshake::refusal() const noexcept {
+  if (const reply<void>* const one = refused(); one != nullptr) return one->error();
   if (role_.error()) return role_.error();
   return is_primary() ? error_code() : error_code(error::not_primary);
+}
+
+std::string_view handshake::refusal_text() const noexcept {
+  const reply<void>* const one = refused();
+  return one != nullptr ? one->message() : role_.message();
 }
 
 /// Returns whether the server has not said that it is a replica or a sentinel.

@@ -10,6 +10,7 @@
 
 #include <beck/redis/exchange.hpp>
 #include <beck/redis/request.hpp>
+#include <beck/redis/resp3.hpp>
 #include <beck/redis/value.hpp>
 
 namespace beck::redis::detail {
@@ -23,8 +24,9 @@ struct server_url {
   std::string user;
   std::string password;
   std::uint32_t database = 0;
-  bool reads_replicas = false;   ///< READONLY: a replica of a cluster answers reads itself
-  bool must_be_primary = false;  ///< ROLE: sentinels have named it
+  protocol version = protocol::resp3;  ///< the greatest one that is spoken
+  bool reads_replicas = false;         ///< READONLY: a replica of a cluster answers reads itself
+  bool must_be_primary = false;        ///< ROLE: sentinels have named it
 };
 
 /// Returns a part of a URL with each %xx replaced by its byte. Throws std::invalid_argument.
@@ -37,17 +39,27 @@ server_url parse_server_url(std::string_view text);
 /// The greeting of one connection. Thread: that of its session.
 class handshake final : public exchange {
  public:
-  /// Makes the greeting in a version of the protocol; `begins_again`: behind a RESET, of a
-  /// connection that was used.
-  handshake(const server_url& to, protocol version, bool begins_again = false);
+  /// When a greeting is sent.
+  enum class stage : std::uint8_t {
+    begin,   ///< on a new connection
+    again,   ///< behind a RESET, of a connection that was used
+    change,  ///< of the version only, behind a greeting in RESP2
+  };
+
+  /// Makes the greeting in a version of the protocol. `name`: of the connection; may be empty.
+  handshake(const server_url& to, protocol version, std::string_view name = {},
+            stage when = stage::begin);
 
   /// Returns the version of the protocol.
   protocol version() const noexcept { return version_; }
+  stage when() const noexcept { return when_; }
 
   /// Returns whether all replies have come.
   bool is_done() const noexcept { return !is_under_way() && answered() == commands(); }
   /// Returns why the server did not accept it; none if it did. Requires is_done().
   error_code refusal() const noexcept;
+  /// Returns the server's words for that.
+  std::string_view refusal_text() const noexcept;
   /// Returns whether the refusal will be the same the next time. Requires is_done().
   bool is_final() const noexcept;
   /// Returns whether the refusal means that the server does not speak RESP3. Requires is_done().
@@ -60,15 +72,24 @@ class handshake final : public exchange {
   void done(const error_code&) noexcept override {}
 
  private:
-  static constexpr std::size_t replies_max = 4;
+  static constexpr std::size_t replies_max = 7;
 
+  template <class... Args>
+  void push_optional(std::string_view name, const Args&... args) {
+    commands_.push(name, args...);
+    is_optional_[commands_.size() - 1] = true;
+  }
+  void push_rest(const server_url& to, std::string_view name);
+  const reply<void>* refused() const noexcept;
   bool is_primary() const noexcept;
 
   protocol version_;
+  stage when_;
   request commands_;
   command_bytes part_;
   reply<void> replies_[replies_max];
-  reply<value> role_;  // the last one, if it was asked for
+  bool is_optional_[replies_max] = {};  // the server may refuse it
+  reply<value> role_;                   // the last one, if it was asked for
   bool asks_for_role_ = false;
 };
 

@@ -77,6 +77,10 @@ void lane_pool::close() noexcept {
   is_closed_ = true;
   slots_.release(waiting_);
   for (link& one : used_) one.close();
+  drop_idle();
+}
+
+void lane_pool::drop_idle() noexcept {
   while (link* const one = idle_.pop_front()) {
     one->set_state(lane_state::returned);
     one->close();

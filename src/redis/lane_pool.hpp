@@ -26,6 +26,8 @@ class lane_pool {
   void put(link& fresh) noexcept;
   /// Takes the end of an idle connection.
   void ended(link& gone) noexcept;
+  /// Ends the idle connections.
+  void drop_idle() noexcept;
   /// Ends all: the client is gone.
   void close() noexcept;
 

@@ -60,7 +60,8 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
     : sender(executor, how),
       to_(std::move(to)),
       session_(limits_of(how, executor, false, refused_for, to_.must_be_primary), this),
-      timer_(executor) {
+      timer_(executor),
+      may_leave_(!to_.must_be_primary && refused_for != 0) {
   flush_.run = &run_flush;
   flush_.owner = this;
 }
@@ -72,8 +73,11 @@ link::link(link& home)
                                  : shared<sentinels>(nullptr)),
       layer_(home.layer_),
       connector_(home.connector_),
+      credentials_(home.credentials_),
       session_(limits_of(home.bounds(), home.executor(), true, 0, to_.must_be_primary), nullptr),
       timer_(home.executor()),
+      turn_(home.turn_),
+      hello_(home.hello_),
       home_(home) {
   flush_.run = &run_flush;
   flush_.owner = this;
@@ -215,8 +219,23 @@ task<error_code> link::connect() {
   co_return ec;
 }
 
+/// Asks the program for the login of the next connection.
+task<error_code> link::find_login() {
+  auto asking = credentials_->next(executor());
+  const auto asked = co_await std::move(asking);
+  if (!asked.error()) {
+    to_.user = (*asked).user();
+    to_.password = (*asked).password();
+  }
+  co_return asked.error();
+}
+
 task<io_result<owned_stream>> link::open() {
   io_result<owned_stream> result;
+  if (credentials_ != nullptr) {
+    result.error_ = co_await find_login();
+    if (result.error_) co_return result;
+  }
   if (connector_ != nullptr) {
     auto connecting = connector_->connect(executor());
     result = co_await std::move(connecting);
@@ -254,9 +273,11 @@ task<error_code> link::serve() {
   error_code ec;
   try {
     session_.connected(beck::detail::loop_time());
-    if (bounds().version() == protocol::resp2) speak_resp2();
-    greeting_ = std::make_unique<handshake>(to_, bounds().version());
-    session_.greet(*greeting_, beck::detail::loop_time());
+    has_heard_ = false;
+    const bool says_hello = version() == protocol::resp3 && hello_ == hello_state::usual;
+    const bool is_resp2 = version() == protocol::resp2 || hello_ == hello_state::ends;
+    if (is_resp2) speak_resp2();
+    greet(says_hello ? protocol::resp3 : protocol::resp2, handshake::stage::begin);
     flush();
     timer_.cancel();  // watch() looks at the new connection
     while (!ec) {
@@ -267,10 +288,13 @@ task<error_code> link::serve() {
       const buffer_lease lease = std::move(got).value();
       const std::string_view bytes(static_cast<const char*>(lease.data()), lease.size());
       router_.set_time(beck::detail::loop_time());
+      has_heard_ = true;
+      if (may_leave_) session_.leave_replicas(is_left_ || beck::detail::loop_time() >= leave_at_);
       ec = session_.received(bytes, beck::detail::loop_time());
       if (!ec && !is_ready_) ec = end_greeting();
       if (session_.is_at_replica()) leave_replica();
-      if (!ec && session_.is_at_replica() && session_.is_answered()) ec = error::readonly;
+      const bool is_to_end = is_left_ || session_.is_at_replica();
+      if (!ec && is_to_end && session_.is_answered()) ec = cause_;
       if (is_ready_ && router_.is_done()) failures_ = 0;
       publish_counts();
       if (!ec && (session_.has_output() || router_.has_commands())) flush_soon();
@@ -285,6 +309,11 @@ task<error_code> link::serve() {
   co_return ec;
 }
 
+void link::greet(protocol version, handshake::stage when) {
+  greeting_ = std::make_unique<handshake>(to_, version, bounds().name(), when);
+  session_.greet(*greeting_, beck::detail::loop_time());
+}
+
 void link::speak_resp2() noexcept {
   session_.use(protocol::resp2);
   router_.set_resp2();
@@ -296,6 +325,7 @@ error_code link::end_greeting() {
   const error_code refusal = greeting_->refusal();
   if (state_ == lane_state::returned) {
     if (refusal) return refusal;
+    if (is_outdated()) return beck::error::operation_aborted;
     is_ready_ = true;
     session_.set_ready();
     idle_until_ = (duration(beck::detail::loop_time()) + bounds().idle()).nanoseconds();
@@ -303,14 +333,24 @@ error_code link::end_greeting() {
     timer_.cancel();
     return {};
   }
+  const bool is_greeted = greeting_->when() == handshake::stage::change;
   if (refusal && greeting_->asks_for_resp2()) {
     speak_resp2();
-    greeting_ = std::make_unique<handshake>(to_, protocol::resp2);
-    session_.greet(*greeting_, beck::detail::loop_time());
+    if (!is_greeted) {
+      greet(protocol::resp2, handshake::stage::begin);
+      return {};
+    }
+  } else if (refusal) {
+    is_refused_ = greeting_->is_final();
+    text_ = greeting_->refusal_text();
+    return refusal;
+  } else if (hello_ == hello_state::suspected && !is_greeted) {
+    // If it does not answer now, it is HELLO. Subscriptions cannot do without.
+    if (!router_.is_wanted()) hello_ = hello_state::ends;
+    greet(protocol::resp3, handshake::stage::change);
     return {};
   }
-  is_refused_ = greeting_->is_final();
-  if (refusal) return refusal;
+  if (greeting_->version() == protocol::resp3) hello_ = hello_state::usual;
   is_ready_ = true;
   connections_.add();
   session_.set_ready();
@@ -328,9 +368,14 @@ void link::end_connection(bool was_ready) noexcept {
   session_.lost(cause_, now);
   router_.lost(now, was_ready);
   router_.end_lost_adds(cause_, bounds().attempts());
+  const bool was_hello = greeting_ && !was_ready && greeting_->version() == protocol::resp3;
   greeting_.reset();
   tracking_.reset();
   const bool is_last = home_ && connections_.get() != 0;
+  if (was_ready && hello_ == hello_state::ends) hello_ = hello_state::suspected;
+  const bool is_cut = cause_ == beck::error::eof || cause_ == std::errc::connection_reset;
+  if (was_hello && is_cut && !has_heard_ && hello_ == hello_state::usual)
+    hello_ = hello_state::suspected;
   const bool fails_fast = bounds().fails_fast() && !is_left_;
   is_left_ = false;
   if (was_refused_ || fails_fast || is_last) {

@@ -15,6 +15,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/redis/client.hpp>
 #include <beck/redis/connector.hpp>
+#include <beck/redis/credentials.hpp>
 #include <beck/run/stop_token.hpp>
 
 #include "base/counter.hpp"
@@ -63,6 +64,9 @@ class link final : public sender, private push_sink {
     if (sentinels_) sentinels_->secure(with);
   }
   void connect_with(connector& how) noexcept { connector_ = &how; }
+  void login_with(credentials& from) noexcept { credentials_ = &from; }
+  /// Leaves the present connection when its commands are answered, and makes the next one soon.
+  void reconnect() noexcept;
 
   error_code check(const arguments& command, bool is_whole) noexcept override;
   error_code start(exchange& one) noexcept override;
@@ -171,13 +175,21 @@ class link final : public sender, private push_sink {
   task<error_code> connect();
   task<io_result<owned_stream>> open();
   task<error_code> find_primary();
+  task<error_code> find_login();
+  protocol version() const noexcept {
+    return to_.version == protocol::resp2 ? protocol::resp2 : bounds().version();
+  }
   task<error_code> serve();
+  void greet(protocol version, handshake::stage when);
   void speak_resp2() noexcept;
   error_code end_greeting();
   void end_connection(bool was_ready) noexcept;
   void fail_writing(const error_code& why) noexcept;
   void break_connection(const error_code& why) noexcept;
   void leave_replica() noexcept;
+  void leave_lanes() noexcept;
+  /// Returns whether the client has left the server, or the login, of this lane's connection.
+  bool is_outdated() const noexcept { return turn_ != home_->turn_; }
   duration pause() noexcept;
   // writing
   void flush_soon() noexcept;
@@ -193,6 +205,7 @@ class link final : public sender, private push_sink {
   std::int64_t wake_at() const noexcept;
   // caches
   void take_push(const value& message) override;
+  void take_cut_push(const value& message) override;
   void empty_caches() noexcept;
   bool needs_tracking() noexcept;
   // lanes
@@ -204,12 +217,20 @@ class link final : public sender, private push_sink {
   task<error_code> ask_to_unblock();
   task<error_code> pass_fence();
 
-  const server_url to_;
+  /// What is known of a server that may end a connection at HELLO, as some proxies do.
+  enum class hello_state : std::uint8_t {
+    usual,      ///< nothing: it is greeted with HELLO
+    suspected,  ///< it has ended a connection without an answer: it is asked in RESP2 first
+    ends,       ///< it answers in RESP2, and has ended a connection at HELLO
+  };
+
+  server_url to_;
   shared<sentinels> sentinels_{nullptr};
   sentinel_user place_;    // among the connections of the sentinels
   node_address leads_to_;  // the primary; empty while the sentinels are asked
   stream_layer* layer_ = nullptr;
   connector* connector_ = nullptr;
+  credentials* credentials_ = nullptr;
   push_router router_;
   session session_;
   std::unique_ptr<handshake> greeting_;
@@ -219,10 +240,11 @@ class link final : public sender, private push_sink {
   steady_timer timer_;    // of watch()
   auto_reset_event written_;
   flush_entry flush_;
-  error_code cause_;       // why this connection has to end
-  error_code last_cause_;  // why the one before has ended
-  std::string text_;       // of the sentinels, about the present attempt to connect
-  std::string last_text_;  // the same about the one before
+  error_code cause_;                   // why this connection has to end
+  error_code last_cause_;              // why the one before has ended
+  std::string text_;                   // of the sentinels, about the present attempt to connect
+  std::string last_text_;              // the same about the one before
+  std::int64_t leave_at_ = INT64_MIN;  // from when on a replica is left again
   std::int64_t due_ = 0;
   std::int64_t next_at_ = 0;    // when the next attempt to connect may be made
   std::int64_t wrote_at_ = 0;   // when a socket that was full has last taken bytes
@@ -234,7 +256,11 @@ class link final : public sender, private push_sink {
   bool is_flush_posted_ = false;
   bool is_refused_ = false;   // by the server, in the greeting
   bool was_refused_ = false;  // the same of the connection before
-  bool is_left_ = false;      // this connection: the primary is another server
+  bool is_left_ = false;      // this connection: another server is to be used, or another login
+  std::uint32_t turn_ = 0;    // how often the client has left a server; of a lane: at its begin
+  bool may_leave_ = false;    // a replica, at times: the URL names one server, which may be another
+  bool has_heard_ = false;    // on this connection
+  hello_state hello_ = hello_state::usual;
   bool is_closed_ = false;
   bool was_late_ = false;  // the last look of watch()
   // of a client

@@ -154,10 +154,12 @@ void link::return_to_pool() noexcept {
 /// Greets the server anew. Returns false if the connection cannot be as new, or calls are under
 /// way.
 bool link::begin_again() noexcept {
-  if (!is_usable() || is_changed_ || is_unblocking_ || home_->is_closed_) return false;
+  if (!is_usable() || is_changed_ || is_unblocking_ || home_->is_closed_ || is_outdated())
+    return false;
   if (ping_) session_.cancel(*ping_, beck::error::operation_aborted);
   try {
-    greeting_ = std::make_unique<handshake>(to_, greeting_->version(), true);
+    greeting_ = std::make_unique<handshake>(to_, greeting_->version(), bounds().name(),
+                                            handshake::stage::again);
   } catch (const std::bad_alloc&) {
     return false;
   }

@@ -4,10 +4,15 @@
 #include <string>
 #include <utility>
 
+#include "redis/lane_pool.hpp"
 #include "redis/link.hpp"
 
 namespace beck::redis::detail {
 namespace {
+
+/// A server at the URL's address that says it is a replica is left at most so often: it may be the
+/// only one.
+constexpr std::int64_t leave_pause = 1'000'000'000;
 
 /// Returns whether sentinels that answer so will do so again.
 bool is_lasting(const error_code& ec) noexcept {
@@ -57,7 +62,29 @@ void link::lead_to(const node_address& primary) noexcept {
 void link::leave_replica() noexcept {
   if (cause_) return;
   is_left_ = true;
+  if (may_leave_) leave_at_ = now() + leave_pause;
+  leave_lanes();
   fail_writing(error::readonly);
+}
+
+/// Ends the connections of lanes that are idle; those in use end when they are returned.
+void link::leave_lanes() noexcept {
+  ++turn_;
+  if (lanes_) lanes_->drop_idle();
+}
+
+void link::reconnect() noexcept {
+  if (is_closed_) return;
+  leave_lanes();
+  failures_ = 0;
+  if (is_pausing()) {
+    next_at_ = now();
+    stopping_.request_stop();
+  } else if (stream_ && !cause_) {
+    is_left_ = true;
+    fail_writing(beck::error::operation_aborted);
+    if (!is_ready_ || session_.is_answered()) break_connection(cause_);
+  }
 }
 
 }  // namespace beck::redis::detail

@@ -55,6 +55,13 @@ void link::take_push(const value& message) {
   for (cache_core& one : caches_) one.invalidate(root[1]);
 }
 
+/// A message of changes that is too large is one of all keys.
+void link::take_cut_push(const value& message) {
+  const value_item root = message.root();
+  const bool is_change = root.size() == 2 && (*root.begin()).text() == "invalidate";
+  return is_change ? empty_caches() : router_.take_cut_push(message);
+}
+
 /// Drops the replies of a connection that is lost: no message comes any more when they change.
 void link::empty_caches() noexcept {
   for (cache_core& one : caches_) one.lose_all();

@@ -232,6 +232,21 @@ void push_router::take_push(const value& message) {
   }
 }
 
+/// Counts a message that was too large as dropped, at its place in the queues.
+void push_router::take_cut_push(const value& message) {
+  const value_item root = message.root();
+  if (root.size() < 3) return;
+  auto at = root.begin();
+  const std::string_view word = (*at).text();
+  const std::string_view name = (*++at).text();
+  for (std::size_t i = 0; i < topic_kinds; ++i) {
+    topic* const one = word == words[i].message ? find(static_cast<topic_kind>(i), name) : nullptr;
+    if (one == nullptr || one->state != topic_state::on) continue;
+    one->losses = 0;
+    for (membership& each : one->members) each.of->drop_next();
+  }
+}
+
 void push_router::deliver(topic& to, std::string_view pattern, std::string_view channel,
                           std::string_view payload) {
   if (to.state != topic_state::on) return;  // it was sent before UNSUBSCRIBE was executed

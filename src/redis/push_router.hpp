@@ -109,6 +109,7 @@ class push_router final : public push_sink {
   void set_time(std::int64_t now) noexcept { now_ = now; }
 
   void take_push(const value& message) override;
+  void take_cut_push(const value& message) override;
 
  private:
   class commands;

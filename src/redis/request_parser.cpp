@@ -148,6 +148,9 @@ void request_parser::step(std::string_view input) {
       return next == '\n' ? end_argument() : refuse(bad_text_end);
     case stage::line:
       return take_line(input);
+    case stage::line_end:
+      ++at_;
+      return next == '\n' ? skip() : refuse_byte('*', '\r');
     case stage::refused:
       return;
   }
@@ -155,9 +158,15 @@ void request_parser::step(std::string_view input) {
 
 void request_parser::take_start(char first) noexcept {
   if (first != '*') {
-    if (lines_ == inline_commands::refused) return refuse_byte('*', first);
-    stage_ = stage::line;
-    return;
+    if (lines_ == inline_commands::allowed) {
+      stage_ = stage::line;
+      return;
+    }
+    const bool is_end = lines_ == inline_commands::skipped && (first == '\r' || first == '\n');
+    if (!is_end) return refuse_byte('*', first);
+    ++at_;
+    stage_ = stage::line_end;
+    return first == '\n' ? skip() : void();
   }
   ++at_;
   number_ = 0;
@@ -186,7 +195,7 @@ bool request_parser::take_digit(char next, std::size_t most, std::string_view er
 }
 
 void request_parser::take_count(char next) noexcept {
-  const bool may_be_negative = lines_ == inline_commands::allowed && !has_digits_ && !is_negative_;
+  const bool may_be_negative = lines_ != inline_commands::refused && !has_digits_ && !is_negative_;
   if (next == '-' && may_be_negative) {
     is_negative_ = true;
     ++at_;
@@ -200,7 +209,12 @@ void request_parser::end_count() noexcept {
   stage_ = stage::head;
   if (number_ != 0 && !is_negative_) return;
   if (lines_ == inline_commands::refused) return refuse(bad_count);
-  begin_ = at_;  // nothing to run, and nothing to answer
+  skip();
+}
+
+/// Goes on behind bytes that run nothing, and are not answered.
+void request_parser::skip() noexcept {
+  begin_ = at_;
   stage_ = stage::start;
 }
 
@@ -287,6 +301,7 @@ std::size_t request_parser::missing() const noexcept {
     case stage::length_end:
     case stage::body_lf:
     case stage::line:
+    case stage::line_end:
     case stage::refused:
       break;
   }

@@ -45,6 +45,7 @@ sentinel_url parse_sentinel_url(std::string_view text) {
   std::string login;
   if (const std::size_t at = hosts.rfind('@'); at != hosts.npos) {
     login = hosts.substr(0, at + 1);
+    if (login.find(':') == login.npos) refuse_sentinels("a user without a password");
     hosts.remove_prefix(at + 1);
   }
   std::string_view place = cut_at(rest, '?');

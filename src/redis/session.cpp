@@ -9,9 +9,24 @@
 #include <beck/redis/command_table.hpp>
 
 namespace beck::redis::detail {
+namespace {
+
+/// Returns the limits of a parser whose user reads and drops pushes that are too large.
+parse_limits without_push_limit(parse_limits most) noexcept {
+  most.push_bytes = UINT32_MAX;
+  return most;
+}
+
+}  // namespace
+
+bool is_limit(const error_code& ec) noexcept {
+  return ec == protocol_error::line_too_long || ec == protocol_error::too_deep ||
+         ec == protocol_error::too_many_elements || ec == protocol_error::reply_too_large ||
+         ec == protocol_error::push_too_large;
+}
 
 session::session(const session_limits& most, push_sink* pushes) noexcept
-    : limits_(most), pushes_(pushes), parser_(most.replies) {
+    : limits_(most), pushes_(pushes), parser_(without_push_limit(most.replies)) {
   parser_.expect_pushes_inside(true);
 }
 
@@ -204,11 +219,19 @@ bool session::is_answered() noexcept {
   return next.of == nullptr ? next.end > written_bytes_ : next.left == unsent_commands(next);
 }
 
+/// Returns the exchange whose reply is over a limit, and would be so again; nullptr: there is none,
+/// or it was cancelled.
+exchange* session::offender(const error_code& cause) noexcept {
+  const bool is_of_reply = is_limit(cause) && !in_push_ && !pending_.empty();
+  return is_of_reply ? pending_.front().of : nullptr;
+}
+
 /// Returns whether an exchange may be sent again from the first command without reply on.
 bool session::may_repeat(const exchange& one, const error_code& cause) const noexcept {
   if (one.is_greeting_ || one.attempts_ >= limits_.attempts) return false;
   if (one.formatted_ <= one.answered_) return true;
-  if (cause.category() == protocol_category()) return false;  // it may provoke the error again
+  // Any of the replies may provoke an error of the syntax again.
+  if (cause.category() == protocol_category() && !is_limit(cause)) return false;
   if (one.is_retryable_) return true;
   command_cursor at(one.parts_);
   at.pass(one.answered_);
@@ -232,6 +255,7 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
   reader_.leave();
   segment_ = 0;
   segment_count_ = 0;
+  const exchange* const refused = offender(cause);
   const std::uint64_t behind = pending_.next_ticket();
   for (std::uint64_t t = pending_.first_ticket(); t != behind; ++t) {
     const pending_entry& entry = pending_.at(t);
@@ -249,7 +273,7 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
     if (one->is_whole_) restart_whole(*one);
     if (one->formatted_ > one->sent_) one->sent_ = one->formatted_;
     ++one->attempts_;
-    (may_repeat(*one, cause) ? again : ended).push_back(*one);
+    (one != refused && may_repeat(*one, cause) ? again : ended).push_back(*one);
   }
   while (exchange* const one = greeting_.pop_front()) ended.push_back(*one);
   if (is_unblocked()) {
@@ -268,7 +292,9 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
   copied_.clear();
   rest_.clear();
   push_.clear();
-  parser_ = reply_parser(limits_.replies);
+  push_bytes_ = 0;
+  in_push_ = is_push_cut_ = false;
+  parser_ = reply_parser(without_push_limit(limits_.replies));
   parser_.expect_pushes_inside(true);
   wake(INT64_MAX);
   while (exchange* const one = again.back()) {
@@ -280,7 +306,10 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
     queue_.push_front(*one);
   }
   end_held();
-  while (exchange* const one = ended.pop_front()) end(*one, cause);
+  // A limit is the reason of one reply; the other calls have only lost their connection.
+  const error_code aborted = make_error_code(std::errc::connection_aborted);
+  while (exchange* const one = ended.pop_front())
+    end(*one, is_limit(cause) && one != refused ? aborted : cause);
 }
 
 void session::trim() noexcept {

@@ -48,12 +48,19 @@ bool is_refusal(const error_code& ec) noexcept;
 /// Returns the text of the ECHO with this number: one that no value has by chance.
 std::array<char, 16> guard_text(std::uint64_t seed, std::uint64_t number) noexcept;
 
+/// Returns the error of a reply that is over a limit of the protocol. It says nothing about the
+/// other replies of its connection.
+bool is_limit(const error_code& ec) noexcept;
+
 /// Receives the pushes of a server.
 class push_sink {
  public:
   /// Takes a push, between two replies or inside of one. Must not call the session. An
   /// exception ends the connection.
   virtual void take_push(const value& message) = 0;
+  /// Takes a push that was over its limit: the elements of `message` end before the one that was
+  /// too large, and a null is in its place. As take_push().
+  virtual void take_cut_push(const value& message) { static_cast<void>(message); }
 
  protected:
   ~push_sink() = default;
@@ -81,6 +88,8 @@ class session {
   void greet(exchange& one, std::int64_t now) noexcept;
   /// Ends the greeting: the exchanges may be sent.
   void set_ready() noexcept { is_ready_ = true; }
+  /// Sets session_limits::leaves_replicas from now on.
+  void leave_replicas(bool leaves) noexcept { limits_.leaves_replicas = leaves; }
   /// Ends an exchange with `why`. Replies to commands that were sent are dropped. done() is
   /// called inside, or, if a write refers to its bytes, at the end of that write.
   void cancel(exchange& one, const error_code& why, std::string_view text = {}) noexcept;
@@ -141,7 +150,7 @@ class session {
   void use(protocol version) noexcept { parser_.use(version); }
   /// Takes the end of the connection: exchanges that may be sent again wait for the next one, in
   /// front of all others, and the rest ends with `cause`. If that is a protocol_error, no command
-  /// is sent again. Requires that no write is under way.
+  /// is sent again; of a limit, only that of the reply is not. Requires that no write is under way.
   void lost(const error_code& cause, std::int64_t now) noexcept;
 
   // output
@@ -198,6 +207,7 @@ class session {
   // input
   void keep(std::string_view bytes);
   error_code take(const token& next);
+  void take_of_push(const token& next);
   bool is_guarded(const token& next) const noexcept;
   void end_push();
   void end_reply() noexcept;
@@ -205,6 +215,7 @@ class session {
   void end_silent() noexcept;
   static bool is_out_of_step(const pending_entry& entry, const token& last) noexcept;
   bool may_run_later(const error_code& ec) const noexcept;
+  bool is_aborted_at_replica(exchange& one) const noexcept;
   bool keep_refused(exchange& one) noexcept;
   // ends
   void take_out(exchange& one) noexcept;
@@ -214,6 +225,7 @@ class session {
   void end_held() noexcept;
   std::uint32_t unsent_commands(const pending_entry& entry) const noexcept;
   static void restart_whole(exchange& one) noexcept;
+  exchange* offender(const error_code& cause) noexcept;
   bool may_repeat(const exchange& one, const error_code& cause) const noexcept;
   std::int64_t waits_since(const exchange& one) const noexcept {
     return one.begun_at_ > down_since_ ? one.begun_at_ : down_since_;
@@ -264,6 +276,9 @@ class session {
   std::uint64_t guards_passed_ = 0;
   flat_buffer rest_;  // bytes that are no whole token yet
   value push_;
+  std::size_t push_bytes_ = 0;  // of that push so far
+  bool in_push_ = false;        // it has begun
+  bool is_push_cut_ = false;    // it is over its limit
   std::int64_t heard_at_ = 0;
   std::int64_t now_ = 0;  // the last time that was passed in
   std::uint64_t error_offset_ = 0;

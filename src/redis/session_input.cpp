@@ -4,12 +4,14 @@
 #include "redis/session.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace beck::redis::detail {
 namespace {
 
 constexpr std::int64_t refused_pause_first = 10'000'000;  // nanoseconds, doubling
 constexpr std::int64_t refused_pause_most = 1'000'000'000;
+constexpr std::size_t push_element_bytes = 4;  // the shortest one on the wire, but for a null
 
 }  // namespace
 
@@ -31,17 +33,29 @@ bool session::may_run_later(const error_code& ec) const noexcept {
   return is_refused_for_now(ec) || (limits_.leaves_replicas && ec == error::readonly);
 }
 
+/// Returns whether a transaction has ended with EXECABORT, and so has not run, because of a server
+/// that is to be left.
+bool session::is_aborted_at_replica(exchange& one) const noexcept {
+  if (!one.is_whole_ || !limits_.leaves_replicas || one.sent_ == one.commands_) return false;
+  if (one.place_of(one.commands_ - 1).status().error() != error::exec_abort) return false;
+  for (std::uint32_t i = 0; i + 1 < one.commands_; ++i) {
+    if (one.place_of(i).status().error() == error::readonly) return true;
+  }
+  return false;
+}
+
 /// Keeps an exchange whose replies have all come, if its last commands were refused for now and
 /// there is time left. Commands behind which another one has run are not sent again, and those of a
 /// unit only together.
 bool session::keep_refused(exchange& one) noexcept {
   std::uint32_t first = one.commands_;
   while (first != 0 && may_run_later(one.place_of(first - 1).status().error())) --first;
-  if (first == one.commands_) {
+  const bool is_aborted = is_aborted_at_replica(one);
+  if (first == one.commands_ && !is_aborted) {
     wake_pause_ = 0;
     return false;
   }
-  const bool may_begin_again = !one.is_whole_ || one.is_retryable_;
+  const bool may_begin_again = !one.is_whole_ || one.is_retryable_ || is_aborted;
   if (one.is_greeting_ || !may_begin_again || now_ - one.begun_at_ >= limits_.refused_for)
     return false;
   if (one.is_whole_) first = 0;
@@ -144,14 +158,37 @@ void session::end_push() {
     status_ = &one->place_of(one->answered_).status();
     end_reply();
   }
-  if (pushes_ != nullptr) pushes_->take_push(push_);
+  const bool is_cut = std::exchange(is_push_cut_, false);
+  in_push_ = false;
+  push_bytes_ = 0;
+  if (pushes_ != nullptr && is_cut) pushes_->take_cut_push(push_);
+  if (pushes_ != nullptr && !is_cut) pushes_->take_push(push_);
   push_.clear();
+}
+
+/// Takes a token of a push. From the element on that is too large it is dropped, with the sizes
+/// that are announced in mind: what was read before names the channel.
+void session::take_of_push(const token& next) {
+  in_push_ = true;
+  const bool is_element = next.part <= text_part::first;
+  push_bytes_ += next.text.size() + (is_element ? push_element_bytes : 0);
+  std::size_t bytes = push_bytes_;
+  if (next.part == text_part::first && next.number != unknown_size)
+    bytes += static_cast<std::size_t>(next.number) - next.text.size();
+  if (!is_push_cut_ && bytes > limits_.replies.push_bytes && next.depth != 0) {
+    is_push_cut_ = true;
+    token none;
+    none.depth = 1;
+    none.is_last = true;
+    push_.append(none);
+  }
+  if (!is_push_cut_) push_.append(next);
+  if (next.is_last) end_push();
 }
 
 error_code session::take(const token& next) {
   if (next.in_push) {
-    push_.append(&next, 1);
-    if (next.is_last) end_push();
+    take_of_push(next);
     return {};
   }
   if (pending_.empty() || pending_.front().is_silent) return protocol_error::unexpected_reply;

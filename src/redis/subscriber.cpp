@@ -87,6 +87,11 @@ void subscriber::drop_oldest() noexcept {
   next.is_gap = next.is_gap || lost.is_gap;
 }
 
+void subscriber::drop_next() noexcept {
+  ++behind_.dropped;
+  serve();
+}
+
 void subscriber::begin_gap() noexcept {
   behind_.is_gap = true;
   if (std::exchange(is_held_, true)) return;

@@ -59,6 +59,8 @@ class subscriber {
   /// Adds a share of a message, or counts it as dropped. Returns false if the queue is full, and
   /// the subscription is to end then. Throws std::bad_alloc; then nothing has changed.
   bool offer(push_message& message);
+  /// Counts a message that was not read as dropped, behind all that has come.
+  void drop_next() noexcept;
   /// Marks a gap behind all that has come. It and the events behind it stay in the queue until
   /// end_gap().
   void begin_gap() noexcept;

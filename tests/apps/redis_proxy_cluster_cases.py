@@ -15,11 +15,11 @@ REFUSED = (
     *((words, "a connection of its own") for words in ("MULTI", "EXEC", "DISCARD", "WATCH k", "UNWATCH", "ASKING")),
     *((words, "a connection of its own") for words in ("SUBSCRIBE c", "PSUBSCRIBE c", "SSUBSCRIBE c", "UNSUBSCRIBE")),
     *((words, "a connection of its own") for words in ("MONITOR", "SYNC", "PSYNC ? -1", "READONLY", "READWRITE")),
-    *((f"CLIENT {words}", "a connection of its own") for words in ("LIST", "REPLY OFF", "TRACKING ON", "NO-EVICT on")),
+    *((f"CLIENT {words}", "a connection of its own") for words in ("LIST", "REPLY OFF", "TRACKING ON")),
     *((words, "may block") for words in ("BLPOP k 0", "BRPOPLPUSH k k 0", "XREAD BLOCK 0 STREAMS k $", "WAIT 1 0")),
-    *((words, "so its keys are unknown") for words in ("NONE.SUCH k", "JSON.GET k", "PROXY NONE")),
-    *((words, "it has no key") for words in ("KEYS *", "SCAN 0", "DBSIZE", "FLUSHALL", "RANDOMKEY", "INFO", "ROLE")),
-    *((words, "it has no key") for words in ("CONFIG GET a", "SCRIPT LOAD x", "CLUSTER SLOTS", "EVAL x 0", "ACL LIST")),
+    *((words, "so its keys are unknown") for words in ("NONE.SUCH k", "FT.SEARCH k", "PROXY NONE")),
+    *((words, "it has no key") for words in ("KEYS *", "SCAN 0", "DBSIZE", "FLUSHALL", "RANDOMKEY", "ROLE")),
+    *((words, "it has no key") for words in ("CONFIG GET a", "SCRIPT FLUSH", "CLUSTER SLOTS", "EVAL x 0", "ACL LIST")),
     *((words, "its keys are in several slots") for words in ("SUNION a b", "RENAME a b", "MSETNX a 1 b 2")),
     ("EVAL x 2 a b", "its keys are in several slots"),
     ("SELECT 1", "the database 0 only"),
@@ -134,6 +134,10 @@ class ClusterTarget(ProxyCase):
             ("CLIENT SETNAME me", "+OK"),
             ("CLIENT GETNAME", b"me"),
             ("CLIENT SETINFO LIB-NAME x", "+OK"),
+            ("CLIENT SETINFO LIB-VER 1.2", "+OK"),
+            ("CLIENT SETINFO LIB-WHAT x", "-ERR Unrecognized option 'LIB-WHAT'"),
+            ("CLIENT NO-EVICT on", "+OK"),
+            ("CLIENT MAINT_NOTIFICATIONS ON", "-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP."),
             ("CLIENT ID", 1),
             ("HELLO 4", "-NOPROTO unsupported protocol version"),
             ("HELLO 2 SETNAME you", ...),
@@ -168,6 +172,65 @@ class ClusterTarget(ProxyCase):
             reply += client.stream.readline()
         self.assertTrue(reply.startswith(b"%7\r\n$6\r\nserver\r\n"), reply)
         self.assertIn(b"$7\r\nmodules\r\n*0\r\n%1\r\n$1\r\nf\r\n$1\r\nv\r\n+RESET\r\n", reply)
+
+    def test_scripts_are_known_at_each_node_once_they_are_loaded(self):
+        proxy = self.in_front()
+        client, other = self.client(proxy.port), self.client(proxy.port)
+        digest = client.ask("SCRIPT", "LOAD", "return {KEYS[1], ARGV[1]}")
+        unknown = "0" * 40
+        self.assertEqual(other.ask("SCRIPT", "EXISTS", digest, unknown, digest.upper()), [1, 0, 1])
+        for key in self.keys:
+            self.assertEqual(other.ask("EVALSHA", digest, 1, key, "x"), [key.encode(), b"x"])
+            self.assertEqual(other.ask("EVALSHA_RO", digest, 1, key, "y"), [key.encode(), b"y"])
+        self.assertTrue(client.ask("EVALSHA", unknown, 1, self.keys[0]).startswith("-NOSCRIPT"))
+        for port in self.cluster.nodes:
+            self.assertEqual(ask(port, "SCRIPT", "FLUSH"), "+OK")
+        # Behind NOSCRIPT the commands that follow would have run before the script.
+        load = command("SCRIPT", "LOAD", "return redis.call('INCR', KEYS[1])")
+        client.send(load)
+        digest = client.read()
+        key = self.keys[1]
+        client.send(command("DEL", key) + load + (command("EVALSHA", digest, 1, key) + command("GET", key)) * 3)
+        self.assertIn(client.read(), (0, 1))
+        self.assertEqual(client.read(), digest)
+        self.assertEqual([client.read() for _ in range(6)], [1, b"1", 2, b"2", 3, b"3"])
+
+    def test_a_transaction_in_one_go_is_refused_as_a_whole(self):
+        proxy = self.in_front()
+        client = self.client(proxy.port)
+        key = self.keys[2]
+        self.assertEqual(client.ask("SET", key, 1), "+OK")
+        for last in ("EXEC", "DISCARD"):
+            words = [("MULTI",), ("INCR", key), ("ECHO", "x"), ("INCR", key), (last,), ("GET", key)]
+            client.send(b"".join(command(*one) for one in words))
+            replies = [client.read() for _ in words]
+            for number, name in ((0, "MULTI"), (1, "INCR"), (3, "INCR"), (4, last)):
+                self.assertIn(f"refuses {name} in front of a cluster: ", replies[number])
+            self.assertIn("behind a MULTI that was refused", replies[1])
+            self.assertEqual((replies[2], replies[5]), (b"x", b"1"))
+        # A client that has seen the refusal may never send EXEC, and must not be refused for ever.
+        self.assertIn("refuses MULTI", client.ask("MULTI"))
+        self.assertIn("behind a MULTI that was refused", client.ask("INCR", key))
+        self.assertEqual(rest_of(client.socket), b"")
+        self.assertEqual(self.client(proxy.port).ask("GET", key), b"1")
+
+    def test_libraries_find_one_server_that_is_ready(self):
+        client = self.client(self.in_front().port)
+        text = client.ask("INFO").decode()
+        for line in ("redis_version:7.0.0", "redis_mode:standalone", "loading:0", "role:master", "cluster_enabled:0"):
+            self.assertIn(f"\r\n{line}\r\n", text)
+        self.assertIn("# Proxy\r\n", text)
+        self.assertTrue(client.ask("INFO", "replication").startswith(b"# Replication\r\nrole:master\r\n"))
+        self.assertNotIn(b"# Server", client.ask("INFO", "Persistence", "replication"))
+        self.assertEqual(client.ask("INFO", "keyspace"), b"")
+
+    def test_bytes_that_say_nothing_are_skipped_at_every_split(self):
+        client = self.client(self.in_front().port)
+        request = b"\r\n*0\r\n\n" + command("ECHO", "a") + b"*-1\r\n\r\n" + command("ECHO", "b") + b"\r\n"
+        for at in range(len(request) + 1):
+            client.send(request[:at])
+            client.send(request[at:])
+            self.assertEqual([client.read(), client.read()], [b"a", b"b"])
 
     def test_every_split_of_a_request(self):
         proxy = self.in_front()

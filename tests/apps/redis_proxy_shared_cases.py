@@ -132,8 +132,8 @@ class SharedMoves(SharedCase):
             (command("SUBSCRIBE", "c") + command("UNSUBSCRIBE"), [[b"subscribe", b"c", 1], [b"unsubscribe", b"c", 0]]),
             (command("BLPOP", "list", 0), [[b"list", b"x"]]),
             (command("SELECT", 1) + command("SELECT", 0), ["+OK", "+OK"]),
-            (command("CLIENT", "SETNAME", "me") + command("CLIENT", "GETNAME"), ["+OK", b"me"]),
-            (command("HELLO", 2, "SETNAME", "me") + command("CLIENT", "GETNAME"), [..., b"me"]),
+            (command("CLIENT", "TRACKING", "OFF"), ["+OK"]),
+            (command("HELLO", 2, "AUTH", "default", "x") + command("CLIENT", "GETNAME"), [..., None]),
         ):
             with self.subTest(first=first):
                 proxy = self.proxy("--connections", 1)

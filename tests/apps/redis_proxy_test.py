@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 import redis_proxy
+from redis_proxy_library_cases import *  # noqa: F401,F403
 from redis_proxy_loss_cases import *  # noqa: F401,F403
 from redis_proxy_relay_cases import *  # noqa: F401,F403
 from redis_proxy_shared_bound_cases import *  # noqa: F401,F403

@@ -218,6 +218,37 @@ TEST_CASE(
   CHECK(facts("DEL k").arity() == -2);
 }
 
+TEST_CASE("redis: the table has the commands of later servers, with their keys") {
+  for (const char* line :
+       {"HEXPIRE k 10 FIELDS 1 f", "hpexpireat k 1 NX FIELDS 1 f", "HGETDEL k FIELDS 1 f",
+        "HGETEX k EX 1 FIELDS 1 f", "HSETEX k FNX FIELDS 1 f v", "XDELEX k KEEPREF IDS 1 1-1",
+        "XACKDEL k g IDS 1 1-1", "VADD k FP32 x e", "VREM k e", "DELEX k", "DELIFEQ k v",
+        "JSON.SET k $ 1", "json.del k", "BF.ADD k v", "CF.DEL k v", "TS.ADD k 1 1"}) {
+    CAPTURE(line);
+    CHECK(facts(line).is_known());
+    CHECK_FALSE(facts(line).is_read_only());
+    CHECK_FALSE(facts(line).needs_lane());
+    CHECK(keys_of(line) == "k");
+  }
+  for (const char* line : {"HTTL k FIELDS 1 f", "VSIM k ELE e", "VCARD k", "DIGEST k", "JSON.GET k",
+                           "JSON.DEBUG MEMORY k", "BF.EXISTS k v", "TS.RANGE k - +"}) {
+    CAPTURE(line);
+    CHECK(facts(line).is_read_only());
+    CHECK(keys_of(line) == "k");
+  }
+  CHECK(keys_of("MSETEX 2 a 1 b 2 EX 10") == "a b");
+  CHECK(keys_of("MSETEX 3 a 1 b 2") == "malformed");
+  CHECK(keys_of("JSON.MGET a b $") == "a b");
+  CHECK(keys_of("JSON.MSET a $ 1 b $ 2") == "a b");
+  CHECK(keys_of("TS.CREATERULE a b AGGREGATION avg 1") == "a b");
+  for (const char* line :
+       {"CLIENT CAPA redirect", "client maint_notifications on", "CLIENT IMPORT-SOURCE ON"})
+    CHECK(facts(line).needs_lane());
+  CHECK(facts("CLUSTER SLOT-STATS ORDERBY key-count").is_read_only());
+  CHECK(facts("COMMANDLOG GET 1 slow").is_read_only());
+  CHECK_FALSE(facts("FT.SEARCH i q").is_known());
+}
+
 TEST_CASE("redis: a cluster divides seven commands, and no other") {
   CHECK(facts("MGET a b").split() == split_kind::values);
   CHECK(facts("mset a 1").split() == split_kind::all);

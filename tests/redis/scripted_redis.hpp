@@ -321,6 +321,9 @@ class scripted_redis final : detail::push_sink {
   void take_push(const value& message) override {
     pushes.push_back(to_text<std::string>(message.root()));
   }
+  void take_cut_push(const value& message) override {
+    pushes.push_back("cut " + to_text<std::string>(message.root()));
+  }
 
   const_buffer parts_[detail::session::parts_max];
   std::size_t part_count_ = 0;

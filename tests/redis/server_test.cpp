@@ -121,6 +121,17 @@ TEST_CASE("redis: inline and empty commands are for proxies that allow them") {
   CHECK(lenient("*1\r\n$-10\r\n") == length);
 }
 
+TEST_CASE("redis: bytes that say nothing are skipped without lines of words") {
+  const auto skipping = [](const std::string& input) {
+    return commands_at_all_splits(input, {}, request_parser::inline_commands::skipped);
+  };
+  CHECK(skipping("\r\n\n*0\r\n*-10\r\n*1\r\n$1\r\nX\r\n\r\n*0\r\n*1\r\n$1\r\nY\r\n") == "[X][Y]");
+  CHECK(skipping("PING\r\n") == "refused:Protocol error: expected '*', got 'P'");
+  CHECK(skipping("\r\r\n") == "refused:Protocol error: expected '*', got '?'");
+  CHECK(skipping(" \r\n") == "refused:Protocol error: expected '*', got ' '");
+  CHECK(skipping("*3x\r\n") == count);
+}
+
 TEST_CASE("redis: a parser goes on with an inline command after an allocation has failed") {
   NEEDS_ALLOCATION_FAULTS();
   for (int n = 1;; ++n) {

@@ -260,6 +260,24 @@ CONFORMANCE("redis subscription: a full queue drops the oldest, the newest, or e
   run(redis::subscription_options().bytes(1), "(5) a=5 ");
 }
 
+CONFORMANCE("redis subscription: a message that is too large is dropped, and no call notices") {
+  redis::parse_limits most = redis::client_options().protocol();
+  most.push_bytes = 1'000;
+  client_site s(redis::client_options().protocol(most));
+  s.run([](redis::client& db) -> task<> {
+    redis::subscription sub(db);
+    beck::ignore(co_await sub.add("a", redis::pattern("b*")));
+    co_await publish(db, "a", "0", 1);
+    co_await publish(db, "a", std::string(1'000, 'x'), 1);
+    co_await publish(db, "b", std::string(1'000, 'x'), 1);
+    co_await publish(db, "a", "1", 1);
+    CHECK(queued(sub) == "a=0 (2) a=1 ");
+    co_await publish(db, "bb", std::string(1'000, 'x'), 1);
+    CHECK(queued(sub) == "(1) ");
+  }(*s.db));
+  CHECK(s.db->stats().connections == 1);
+}
+
 CONFORMANCE("redis subscription: the number of channels is bounded") {
   client_site s;
   s.run([](redis::client& db) -> task<> {

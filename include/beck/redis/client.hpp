@@ -20,6 +20,7 @@ class stream_layer;
 namespace beck::redis {
 
 class connector;
+class credentials;
 namespace detail {
 class sentinels;
 }
@@ -65,14 +66,17 @@ struct client_stats {
 class client : public detail::exec_functions {
  public:
   /// Makes a client of the server that `url` names, and connects when the first command comes:
-  ///   redis://[user:password@]host[:port][/db]     TCP, port 6379 unless named
+  ///   redis://[user[:password]@]host[:port][/db]   TCP, port 6379 unless named
   ///   rediss://...                                 the same, over the layer of secure()
-  ///   unix:///path[?db=n], unix://user:password@/path
+  ///   unix:///path, unix://user:password@/path
+  ///   valkey://..., valkeys://...                  as redis and rediss
   ///   redis+sentinel://[user:password@]sentinel[:26379],.../name[/db][?sentinel_login=...]
   ///                                                the primary that these, at most 32, call so
   ///   rediss+sentinel://...                        the same, and the layer for the sentinels, too
-  /// %xx stands for a byte in user, password, name and path. Throws std::invalid_argument for a
-  /// malformed URL, without the password; std::logic_error on a shared context.
+  /// Behind "?", with "&" between them, those of one server may have db=n, and protocol=2 or 3, the
+  /// greatest version that is spoken. %xx stands for a byte in user, password, name and path.
+  /// Throws std::invalid_argument for a malformed URL, without the password; std::logic_error on a
+  /// shared context.
   template <class Context>
     requires(!std::is_convertible_v<Context&, any_io_executor>)
   client(Context& context, std::string_view url, const client_options& how = client_options())
@@ -90,6 +94,13 @@ class client : public detail::exec_functions {
   /// Makes later connections with `how`, which must outlive the client and its lanes, instead
   /// of those to the URL's address.
   client& connect_with(connector& how) noexcept;
+  /// Asks `from` for the login of each later connection, instead of the URL's. It must outlive the
+  /// client and its lanes.
+  client& login_with(redis::credentials& from) noexcept;
+  /// Leaves the present connection: commands that were sent are answered by it, later ones go over
+  /// a new one, and subscriptions have a gap. An attempt that waits begins at once. Lanes in use
+  /// stay. For a name that leads to another server, or a login that has changed.
+  void reconnect() noexcept;
 
   /// Takes a connection that no other caller has, for commands that change the state of their
   /// connection or block it. Waits in order while client_options::lanes() are taken. A task; the

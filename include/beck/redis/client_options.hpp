@@ -4,12 +4,26 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/redis/reader.hpp>
 #include <beck/redis/resp3.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beck::redis {
+
+namespace detail {
+
+/// Returns the bounds of the protocol that a client has: replies are bounded by reply_limits, which
+/// end a call, and not the connection.
+constexpr parse_limits client_parse_limits() noexcept {
+  parse_limits most;
+  most.reply_bytes = most.elements = UINT32_MAX;
+  return most;
+}
+
+}  // namespace detail
 
 /// The limits of a client. Every setter returns the object. A value. The time of a single command
 /// is limited by beck::timeout(), which goes around it.
@@ -88,12 +102,28 @@ class client_options {
     version_ = most;
     return *this;
   }
-  /// Sets the bounds of each reply; beyond them it is dropped, with error::reply_too_large.
+  /// Names the connections, for CLIENT LIST at the server, which shows the library and its version
+  /// there, too. The first 64 bytes are sent, with "-" for those that no name may have. Default:
+  /// none, and nothing about the library.
+  constexpr client_options& name(std::string_view text) noexcept {
+    name_ = beck::detail::fixed_text<64>();
+    for (const char one : text) {
+      const char plain[] = {one >= '!' && one <= '~' ? one : '-'};
+      name_.append({plain, 1});
+    }
+    return *this;
+  }
+  /// Sets the bounds of each reply; beyond them it is read and dropped, and its call ends with
+  /// error::reply_too_large. No other call notices. Default: 64 MiB, and 4,194,304 elements.
   constexpr client_options& replies(const reply_limits& most) noexcept {
     replies_ = most;
     return *this;
   }
-  /// Sets the bounds of the protocol; beyond them the connection ends with a protocol_error.
+  /// Sets the bounds of the protocol. A reply beyond them ends its call with a protocol_error, and
+  /// the connection: calls beside it that only read are sent again over the next one, others end
+  /// as those of a connection that is lost. A push beyond push_bytes is read and dropped: see
+  /// push_event::dropped(). Default: those of parse_limits, but replies have up to 4 GiB, since
+  /// replies() bounds them; begin with the default to change another one.
   constexpr client_options& protocol(const parse_limits& most) noexcept {
     protocol_ = most;
     return *this;
@@ -111,6 +141,7 @@ class client_options {
   constexpr duration idle() const noexcept { return idle_; }
   constexpr std::uint32_t guard() const noexcept { return guard_; }
   constexpr redis::protocol version() const noexcept { return version_; }
+  constexpr std::string_view name() const noexcept { return {name_.data(), name_.size()}; }
   constexpr const reply_limits& replies() const noexcept { return replies_; }
   constexpr const parse_limits& protocol() const noexcept { return protocol_; }
 
@@ -127,8 +158,9 @@ class client_options {
   std::uint32_t guard_ = 0;
   bool fails_fast_ = false;
   redis::protocol version_ = redis::protocol::resp3;
+  beck::detail::fixed_text<64> name_;
   reply_limits replies_;
-  parse_limits protocol_;
+  parse_limits protocol_ = detail::client_parse_limits();
 };
 
 }  // namespace beck::redis

@@ -37,7 +37,8 @@ class request_parser {
   /// Whether a command may also be a line of words, as people type them into telnet.
   enum class inline_commands : std::uint8_t {
     refused,  ///< a line that some other protocol has sent, such as HTTP, is never run
-    allowed,  ///< as redis-server does it; then also commands without arguments, which say nothing
+    allowed,  ///< as redis-server does it; then also what `skipped` allows
+    skipped,  ///< only empty lines, and commands without arguments: both say nothing
   };
 
   /// Makes a parser at the front of a connection.
@@ -74,6 +75,7 @@ class request_parser {
     body_cr,
     body_lf,
     line,
+    line_end,
     refused,
   };
 
@@ -86,6 +88,7 @@ class request_parser {
   void end_length() noexcept;
   void end_argument() noexcept;
   void take_line(std::string_view input);
+  void skip() noexcept;
   void split_line(std::string_view line);
   void refuse(std::string_view why) noexcept;
   void refuse_byte(char wanted, char got) noexcept;

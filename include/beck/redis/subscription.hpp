@@ -171,9 +171,10 @@ class push_event {
   }
 
   /// Returns whether messages may be lost at this place: the connection was lost, and all channels
-  /// are subscribed again; or the queue was full. Then there is no message.
+  /// are subscribed again; or the queue was full, or a message too large. Then there is no message.
   bool is_gap() const noexcept { return message_ == nullptr; }
-  /// Returns how many messages were lost because the queue was full. 0 of a message, and of a
+  /// Returns how many messages were lost because the queue was full, or because they were larger
+  /// than parse_limits::push_bytes of client_options::protocol(). 0 of a message, and of a
   /// connection that was lost, where the number is not known.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
