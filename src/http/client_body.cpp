@@ -35,10 +35,11 @@ std::int64_t keep_alive_seconds(std::string_view value) noexcept {
 
 }  // namespace
 
-/// Returns how long the connection may be idle; 0 if it cannot be kept.
+/// Returns how long the connection may be idle; 0 if it cannot be kept. Behind a reply that came
+/// before the request was sent it cannot: many servers then end a connection without a word.
 duration client_exchange::keep_time() const noexcept {
   const client_connection& c = *connection_;
-  if (!head_.keeps_alive() || !ended_ || request_.closes || c.end() || c.send_error() ||
+  if (!head_.keeps_alive() || early_ || !ended_ || request_.closes || c.end() || c.send_error() ||
       c.is_sending() || !c.input().empty() || head_.framing() == body_framing::until_close ||
       head_.status() == status::switching_protocols) {
     return duration::zero();

@@ -182,6 +182,7 @@ void client_exchange::note_head() {
   head_text_.assign(c.input().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   c.consume(head_.bytes());
+  early_ = !ended_ || c.is_sending();
   decoder_ = body_decoder(head_, pool_->bounds().bodies());
   head_done_ = true;
 }
@@ -287,7 +288,7 @@ bool client_exchange::redirect(error_code& ec) {
   set_url(text);
   pool_->counters().redirects.add();
   parser_.reset();
-  begun_ = ended_ = heard_ = continued_ = head_done_ = is_whole_ = false;
+  begun_ = ended_ = heard_ = continued_ = head_done_ = is_whole_ = early_ = false;
   interim_ = 0;
   return true;
 }

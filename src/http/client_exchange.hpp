@@ -171,6 +171,7 @@ class client_exchange {
   bool heard_ = false;      // a byte of a reply has come
   bool continued_ = false;  // "100 Continue" has come
   bool head_done_ = false;
+  bool early_ = false;     // the head of the reply came before the request was sent
   bool is_whole_ = false;  // the body was read
   bool reading_ = false;   // read() is under way
   bool finishing_ = false;

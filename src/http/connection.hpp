@@ -89,6 +89,7 @@ struct exchange_state {
   body_decoder decoder;
   reply_state reply;
   char* text = nullptr;        ///< the head's text, if it has been copied
+  std::size_t head_bytes = 0;  ///< of the head that are in the input still
   std::size_t data_at = 0;     ///< decoded bytes of the body in the input: where they begin,
   std::size_t data_bytes = 0;  ///< their number,
   std::size_t data_end = 0;    ///< and the end of the framing behind them; 0: there are none
@@ -231,9 +232,11 @@ class connection : public std::enable_shared_from_this<connection> {
   bool body_failed(error_code& ec) const noexcept;
   void count_wait() noexcept;
   void send_continue();
+  bool can_drop_rest() const noexcept;
   task<bool> drop_body();
 
   // sending (connection_reply.cpp)
+  void decide_end() noexcept;
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();
   void append_part(std::string_view text);

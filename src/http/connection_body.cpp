@@ -35,6 +35,7 @@ bool connection::decode() {
       x.data_at = static_cast<std::size_t>(part.data.data() - text.data());
       x.data_bytes = part.data.size();
       x.data_end = part.consumed;
+      x.continue_due = false;  // the client has not waited
     }
   }
   return x.data_bytes != 0;
@@ -152,32 +153,44 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-/// Reads what the handler has left of the body, within bounds. Returns false if the connection has
-/// to end.
-task<bool> connection::drop_body() {
-  exchange_state& x = *active_;
-  if (x.continue_due) {  // the client need not send it, and nobody knows whether it will
-    ending_ = true;
-    co_return false;
+/// Returns whether the connection can read what is left of the body behind the reply. Only bytes
+/// that have arrived, or that the client has announced, are known to be few enough.
+bool connection::can_drop_rest() const noexcept {
+  const exchange_state& x = *active_;
+  if (body_is_whole()) return true;
+  const std::size_t most = worker_->bounds().unread_body();
+  std::string_view text = input_.view().substr(x.head_bytes + x.data_end);
+  if (x.continue_due && text.empty()) return false;  // the client may never send it
+  if (x.head.framing() == body_framing::length)
+    return x.data_bytes + x.decoder.known_bytes() <= most;
+  body_decoder rest = x.decoder;
+  while (!rest.is_done()) {
+    const body_part part = rest.decode(text);
+    if (part.consumed == 0) return false;
+    text.remove_prefix(part.consumed);
   }
-  std::size_t left = worker_->bounds().unread_body();
+  return x.data_bytes + rest.bytes() - x.decoder.bytes() <= most;
+}
+
+/// Reads what the handler has left of the body, as the head of the reply has promised. Returns false
+/// if the connection has to end, because the body does not come.
+task<bool> connection::drop_body() {
   char part[1024];
-  while (!body_is_whole() && left != 0) {
+  const mutable_buffer room(part, sizeof part);
+  while (!body_is_whole()) {
     std::size_t bytes = 0;
     error_code ec;
-    if (!read_ready(mutable_buffer(part, std::min(left, sizeof part)), bytes, ec)) {
-      if (!outbox_.empty()) {
-        const bool sent = co_await flush();
-        if (!sent) co_return false;
-      }
-      auto received = co_await read_body(shared_from_this(), mutable_buffer(part, sizeof part));
+    if (!read_ready(room, bytes, ec)) {
+      const bool sent = co_await flush();
+      if (!sent) co_return false;
+      auto received = co_await read_body(shared_from_this(), room);
       ec = received.error();
-      bytes = received.value_;
     }
-    if (ec && ec != error::eof) break;
-    left -= std::min(left, bytes);
+    if (ec && ec != error::eof) {
+      ending_ = true;
+      break;
+    }
   }
-  if (!body_is_whole()) ending_ = true;
   co_return !ending_;
 }
 

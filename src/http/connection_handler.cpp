@@ -26,6 +26,7 @@ route_choice connection::begin_exchange() {
   exchange_state& x = *active_;
   newcomer_hook.unlink();
   x.reply.clear();
+  x.head_bytes = x.head.bytes();
   x.data_end = x.data_bytes = 0;
   x.waited_ns = 0;
   x.body_refusal = refusal::none;
@@ -60,7 +61,7 @@ void connection::copy_head() {
   x.text = static_cast<char*>(allocate_block(bytes + request_parser::padding));
   std::memcpy(x.text, input_.view().data(), bytes);
   x.head.rebase(x.text);
-  input_.consume(bytes);
+  input_.consume(std::exchange(x.head_bytes, 0));
   input_.keep();
 }
 
@@ -77,7 +78,7 @@ bool connection::call_plain(const route_choice& chosen) {
   } catch (...) {
     threw = true;
   }
-  if (!is_kept) input_.consume(x.head.bytes());
+  input_.consume(std::exchange(x.head_bytes, 0));
   return threw;
 }
 
@@ -172,7 +173,6 @@ void connection::end_exchange(bool threw) {
   } else {
     finish_reply();
   }
-  if (x.reply.close || !x.head.keeps_alive() || worker_->is_draining()) ending_ = true;
   nothing_follows_ = !x.head.keeps_alive() && body_is_whole() && input_.empty();
   if (why == refusal::none && worker_->server().reports_to() != nullptr) report(why);
 }

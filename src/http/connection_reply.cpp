@@ -34,14 +34,22 @@ bool connection::body_allowed() const noexcept {
   return !is_bodiless(active_->reply.status) && !is_head(active_->head);
 }
 
+/// Decides whether the connection ends behind the reply, immediately before its head is written: a
+/// client that keeps connections would lose the request that it sends next, if the head did not say
+/// so. Until the reply is whole the connection ends in any case: an exception may leave half of it.
+void connection::decide_end() noexcept {
+  const exchange_state& x = *active_;
+  if (ending_ || worker_->is_draining() || !x.head.keeps_alive() || !can_drop_rest())
+    active_->reply.close = true;
+  ending_ = true;
+}
+
 /// Writes the head of the reply to the outbox. `length`: of the body, if that is known; else the
 /// body is sent in chunks, or ends with the connection.
 void connection::write_head(bool has_body_length, std::uint64_t length) {
   exchange_state& x = *active_;
   reply_state& reply = x.reply;
   reply.begun = true;  // without memory in the middle of the head there is no other reply
-  if (worker_->is_draining()) reply.close = true;
-  const bool keep = x.head.keeps_alive();
   reply.chunked = !has_body_length && !is_bodiless(reply.status) && x.head.minor_version() != 0;
   if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
   char* const begin = outbox_.reserve(framing_max);
@@ -65,7 +73,7 @@ void connection::write_head(bool has_body_length, std::uint64_t length) {
     put("\r\n");
   }
   const bool offers = reply.status == status::upgrade_required;  // the protocols in Upgrade
-  if (reply.close || !keep) {
+  if (reply.close) {
     put(offers ? "Connection: close, upgrade\r\n" : "Connection: close\r\n");
   } else if (offers) {
     put("Connection: upgrade\r\n");
@@ -92,7 +100,7 @@ void connection::send(std::string_view body) {
     reply.begun = reply.ended = true;
     return;
   }
-  const bool ends = std::exchange(ending_, true);  // stays, if an exception leaves half a reply
+  decide_end();
   write_head(true, body.size());
   reply.ended = true;
   if (body_allowed()) {
@@ -122,15 +130,15 @@ void connection::send(std::string_view body) {
     }
   }
   schedule_flush();
-  ending_ = ends;
+  ending_ = reply.close;
 }
 
 /// Sends the head of a reply whose body the handler writes in parts.
 void connection::begin_stream() {
   const reply_state& reply = active_->reply;
-  const bool ends = std::exchange(ending_, true);  // as in send()
+  decide_end();
   write_head(reply.has_length, reply.length);
-  ending_ = ends;
+  ending_ = reply.close;
 }
 
 bool connection::has_room() const noexcept { return outbox_.size() < waiting_max; }

@@ -86,6 +86,46 @@ CONFORMANCE("http client: a reply that ends an upload with its connection is the
   CHECK(s.web->stats().connections == 0);
 }
 
+CONFORMANCE("http client: a reply that was there before the upload ends its connection") {
+  for (const bool streams : {false, true}) {
+    CAPTURE(streams);
+    client_site s;
+    s.server.answers_early = true;
+    s.server.will(ok("early"));
+    const std::string body(streams ? 10'000 : 20'000'000, 'b');
+    std::string text;
+    const auto run = [&](http::client& web) -> task<> {
+      http::call large(web, http::method::post, s.url());
+      http::reply r;
+      if (streams) {
+        large.content_length(body.size());
+        const error_code ec = co_await upload(large, 10);
+        CHECK(!ec);
+        auto got = co_await large.async_finish();
+        r = std::move(got).value();
+      } else {
+        auto got = co_await large.async_finish(beck::buffer(body));
+        r = std::move(got).value();
+      }
+      beck::steady_timer pause(large.get_executor());
+      while (s.server.dropped < body.size()) {
+        pause.expires_after(beck::duration(1'000'000));
+        beck::ignore(co_await pause.async_wait());
+      }
+      auto read = co_await r.body().async_read_all(100);
+      text = std::move(read).value();
+    };
+    co_spawn(s.ctx, run(*s.web), beck::detached);
+    s.run_until([&] { return !text.empty(); });
+    CHECK(s.web->stats().connections == 0);
+    if (s.web->stats().connections != 0) continue;
+    s.server.answers_early = false;
+    s.server.will(ok("next"));
+    CHECK(s.get().body == "next");
+    CHECK(s.server.connections() == 2);
+  }
+}
+
 CONFORMANCE("http client: nobody else receives from a stream that is taken during an upload") {
   client_site s;
   s.server.answers_early = true;

@@ -84,8 +84,9 @@ class limits {
     body_pause_ = most;
     return *this;
   }
-  /// Sets how much of a body that its handler has not read is dropped. If more is left the
-  /// connection ends after the reply. Default: 64 KiB.
+  /// Sets how much of a body that its handler has not read is dropped. If more is left when the
+  /// head of the reply is written, or chunks whose end has not come, then the reply says
+  /// "Connection: close" and the connection ends behind it. Default: 64 KiB.
   limits& unread_body(std::size_t most) noexcept {
     unread_body_ = most;
     return *this;

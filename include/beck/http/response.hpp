@@ -119,7 +119,8 @@ class response {
   /// Promises the length of a body that is written with async_write_some(). If the handler writes
   /// more or less, the connection is cut. Throws std::logic_error if the head was sent.
   response& content_length(std::uint64_t bytes);
-  /// Ends the connection after this reply.
+  /// Ends the connection after this reply, whose head tells that to the client: has no effect once
+  /// the head was sent.
   response& close() noexcept;
 
   /// Sends the whole reply with `body`, which need not outlive the call: small bodies are copied,
