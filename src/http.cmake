@@ -40,6 +40,7 @@ beck_library(beck_http
     http/outbox.cpp
     http/parser.cpp
     http/peer_addresses.cpp
+    http/per_context.cpp
     http/phase_clock.cpp
     http/posix_listener.cpp
     http/range.cpp
@@ -76,6 +77,7 @@ beck_library(beck_http
     http/metrics.hpp
     http/method.hpp
     http/parser.hpp
+    http/per_context.hpp
     http/range.hpp
     http/refusal.hpp
     http/reply.hpp

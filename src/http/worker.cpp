@@ -55,7 +55,7 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
       grace_timer_(executor) {}
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
-  listeners_ = server_->open_listeners(executor_);
+  if (listeners_.empty()) open();
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
   ended_ = std::move(ended);
   for (const auto& one : listeners_) {
@@ -217,20 +217,32 @@ void worker::drain(duration grace) {
   end_if_empty();
 }
 
-void worker::cut_all() noexcept {
+/// Cuts what is left when the grace is over.
+void worker::cut_all() {
   for (auto at = all_.begin(); at != all_.end();) {
     connection& one = *at;
     ++at;  // a tunnel leaves the list at once
     one.cut();
   }
+  if (!forsakes_ || has_ended_) return;
+  grace_timer_.expires_after(forsake_wait_);
+  grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec && !self->has_ended_) self->end(error::timeout);
+  });
 }
 
 void worker::end_if_empty() {
-  if (!draining_ || connections_ != 0 || accepting_ != 0) return;
+  if (!draining_ || connections_ != 0 || accepting_ != 0 || has_ended_) return;
   static_cast<void>(grace_timer_.cancel());
   clock_->stop();
+  end(error_code());
+}
+
+void worker::end(error_code ec) {
+  has_ended_ = true;
+  server_->remove(*this);
   auto ended = std::move(ended_);
-  ended(error_code());
+  ended(ec);
 }
 
 }  // namespace beck::http::detail
