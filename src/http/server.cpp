@@ -121,6 +121,14 @@ void server::listen(const local::stream_protocol::endpoint& at) {
   state_->state->listen(std::move(where));
 }
 
+void server::listen(const listen_options& how) {
+  detail::listening_place where;
+  where.is_local = detail::is_local_listener(how.descriptor());
+  where.inherited = detail::duplicate_socket(how.descriptor());
+  where.layer = how.layer();
+  state_->state->listen(std::move(where));
+}
+
 std::size_t server::listen_inherited(stream_layer* layer) {
   const std::size_t count = detail::count_inherited();
   std::vector<detail::listening_place> places(count);

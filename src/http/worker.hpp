@@ -102,6 +102,7 @@ class worker : public std::enable_shared_from_this<worker> {
   address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
+  manual_reset_event cut_;  // set when the grace is over
   duration forsake_wait_;
   bool forsakes_ = false;
   bool draining_ = false;

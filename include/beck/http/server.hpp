@@ -9,6 +9,7 @@
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
+#include <beck/http/listen_options.hpp>
 #include <beck/http/per_context.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/request.hpp>
@@ -107,6 +108,9 @@ class server {
   /// empty is file_exists. The socket's file is removed when the last context stops to listen, by
   /// the same path: so a relative one needs the same working directory. Its mode follows the umask.
   void listen(const local::stream_protocol::endpoint& at);
+  /// Listens as `how` says. Throws std::invalid_argument, which names the descriptor, if that is no
+  /// listening stream socket; io_error if it cannot be duplicated.
+  void listen(const listen_options& how);
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
   /// Throws std::invalid_argument, which names the descriptor, if one of them is no listening
@@ -145,8 +149,9 @@ class server {
   /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context.
   task<> serve();
 
-  /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
-  /// are in, idle ones after a second, so that a request that is on its way is still answered.
+  /// Stops all serve(): closes the listening sockets when the connections that the kernel has
+  /// accepted there are accepted, too; ends connections after the exchange that they are in, idle
+  /// ones after a second, so that a request that is on its way is still answered.
   /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
   /// sends nothing any more. Idempotent: a later call may shorten the grace, and never makes it
   /// longer.
