@@ -34,6 +34,7 @@ beck_library(beck_http
     http/head_writer.cpp
     http/listener.cpp
     http/listing_page.cpp
+    http/location.cpp
     http/media_type.cpp
     http/metrics.cpp
     http/names.cpp
@@ -73,6 +74,7 @@ beck_library(beck_http
     http/head.hpp
     http/head_writer.hpp
     http/limits.hpp
+    http/listen_options.hpp
     http/media_type.hpp
     http/metrics.hpp
     http/method.hpp
