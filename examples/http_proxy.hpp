@@ -29,9 +29,11 @@ class http_proxy {
       r.status(http::status::bad_request).send("this proxy serves paths of one server\n");
       co_return;
     }
-    std::string url = upstream_ + std::string(q.path());
-    if (!q.query().empty()) url.append("?").append(q.query());
-    http::call out(*web_, q.head().method_text(), url);
+    http::call out(*web_, q.head().method_text(), upstream_);
+    const bool whole = !q.target().starts_with('/');  // a URL: of it only the rest is sent on
+    std::string target(whole ? q.path() : q.target());
+    if (whole && !q.query().empty()) target.append("?").append(q.query());
+    out.target(target);
     copy_request(q, out);
     co_await send_body(q, out);
     auto got = co_await out.async_finish();
@@ -70,7 +72,8 @@ class http_proxy {
     out.add("Via", "1.1 beck");
   }
   static void copy_reply(const http::reply& in, http::response& r) {
-    r.status(number_of(in.status()));
+    const unsigned number = number_of(in.status());
+    r.status(number > 599 ? 502 : number);  // no status of HTTP
     for (const http::field_view f : in.head()) {
       if (!stays(in.head(), f)) r.add(f.name, f.value);
     }

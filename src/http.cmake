@@ -34,12 +34,14 @@ beck_library(beck_http
     http/head_writer.cpp
     http/listener.cpp
     http/listing_page.cpp
+    http/location.cpp
     http/media_type.cpp
     http/metrics.cpp
     http/names.cpp
     http/outbox.cpp
     http/parser.cpp
     http/peer_addresses.cpp
+    http/per_context.cpp
     http/phase_clock.cpp
     http/posix_listener.cpp
     http/range.cpp
@@ -72,10 +74,12 @@ beck_library(beck_http
     http/head.hpp
     http/head_writer.hpp
     http/limits.hpp
+    http/listen_options.hpp
     http/media_type.hpp
     http/metrics.hpp
     http/method.hpp
     http/parser.hpp
+    http/per_context.hpp
     http/range.hpp
     http/refusal.hpp
     http/reply.hpp

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   int status = 0;
   try {
     const auto asked = beck_serve::parse_command_line(argc, argv, status);
-    if (asked) beck_serve::serve(*asked);
+    if (asked) status = beck_serve::serve(*asked);
   } catch (const beck_serve::wrong_usage& e) {
     beck_apps::say(std::string("beck-serve: ") + e.what());
     status = wrong;

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A context for each worker, the first of them on the main thread, which also has the signals.
+// The server of the files, its log, and what SIGHUP renews.
 #include "serving.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/metrics.hpp>
+#include <beck/http/per_context.hpp>
 #include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 #include <beck/http/static_files.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/io_pool.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/io/system_timer.hpp>
 #include <beck/net/local.hpp>
@@ -24,13 +23,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "access_log.hpp"
@@ -59,8 +57,9 @@ std::string resolved_folder(const std::string& path) {
 
 /// Throws failure if another program has the port. Several contexts share it, and then the kernel
 /// would let a second server of the same user share it too.
-void check_port(beck::io_context& context, const tcp::endpoint& at) {
+void check_port(const tcp::endpoint& at) {
   if (at.port() == 0) return;
+  beck::io_context context;
   tcp::acceptor probe(context);
   beck::error_code ec;
   probe.open(at.protocol(), ec);
@@ -134,14 +133,39 @@ http::server make_server(const settings& asked, const http::server* self) {
   return http::server(std::move(site), asked.limits);
 }
 
+/// Calls `function` for each SIGHUP. Each context has one, and the first that is made waits.
+class renewal {
+ public:
+  renewal(beck::io_context& on, std::function<void()> function)
+      : context_(&on), signals_(on), function_(std::move(function)) {
+    if (function_) signals_.add(SIGHUP);
+  }
+  beck::task<> start() {
+    if (function_) beck::co_spawn(*context_, obey(), beck::detached);
+    co_return;
+  }
+
+ private:
+  beck::task<> obey() {
+    for (;;) {
+      auto arrived = co_await signals_.async_wait();
+      if (arrived.error()) co_return;
+      function_();
+    }
+  }
+
+  beck::io_context* context_;
+  beck::signal_set signals_;
+  std::function<void()> function_;
+};
+
 /// A server on its contexts.
 class program {
  public:
   explicit program(const settings& asked)
       : asked_(asked),
         at_(beck_apps::endpoint_of("--host", asked.host, asked.port)),
-        server_(make_server(asked, &server_)),
-        signals_(first_, SIGINT, SIGTERM, SIGHUP) {
+        server_(make_server(asked, &server_)) {
     if (!asked.certificate.empty()) identity_ = load_identity(asked.certificate, asked.key);
     listen();
     if (!asked.proxies.empty()) believe(asked.proxies);
@@ -156,18 +180,20 @@ class program {
     }
   }
 
-  /// Serves until a signal. Throws the exception of a context that could not begin.
-  void run() {
-    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t workers = asked_.workers != 0 ? asked_.workers : processors;
-    server_.share_ports(workers > 1);
-    serving_ = workers;
-    beck::co_spawn(first_, obey_signals(), beck::detached);
-    start(first_);
-    beck::post(first_, [this, workers] { announce(workers, turns_max); });
-    first_.run();
-    if (others_) others_->join();
-    if (failed_) std::rethrow_exception(failed_);
+  /// Serves until a signal. Returns the status of the process.
+  int run() {
+    std::atomic<bool> is_first(true);
+    http::per_context<renewal> renewals([&](beck::io_context& on) {
+      return is_first.exchange(false) ? renewal(on, [this] { renew(); }) : renewal(on, {});
+    });
+    http::run_options how;
+    how.contexts(asked_.workers).drain(asked_.drain).each_context(renewals);
+    how.on_listening(
+        [](void* self) {
+          beck_apps::announce(fmt::format("listening: {}", static_cast<const program*>(self)->place()));
+        },
+        this);
+    return http::run(server_, how);
   }
 
  private:
@@ -178,7 +204,7 @@ class program {
       server_.listen(beck::local::stream_protocol::endpoint(asked_.unix_path));
       return;
     }
-    check_port(first_, at_);
+    check_port(at_);
     const bool everywhere = asked_.host == "*";
     if (layer != nullptr) {
       everywhere ? server_.listen(asked_.port, *layer) : server_.listen(at_, *layer);
@@ -203,41 +229,9 @@ class program {
     return "unix:" + asked_.unix_path;  // no path: a UNIX socket that was inherited
   }
 
-  void start(beck::io_context& on) {
-    server_.serve().start(on, [this](std::exception_ptr error) {
-      if (error) server_.stop(beck::duration::zero());
-      beck::post(first_, [this, error] {
-        if (error && !failed_) failed_ = error;
-        if (--serving_ == 0) signals_.cancel();
-      });
-    });
-  }
-
-  /// Says where the server listens when the first context does; then starts the others, which share
-  /// its port.
-  void announce(std::size_t workers, int turns) {
-    if (turns != 0) {  // a context that cannot listen says so in the next turns
-      beck::post(first_, [this, workers, turns] { announce(workers, turns - 1); });
-      return;
-    }
-    if (!failed_) {
-      beck_apps::announce(fmt::format("listening: {}", place()));
-    }
-    if (workers > 1) others_.emplace(workers - 1);
-    for (std::size_t i = 0; i + 1 < workers; ++i) start(others_->at(i));
-  }
-
-  beck::task<> obey_signals() {
-    for (int stops = 0;;) {
-      auto arrived = co_await signals_.async_wait();
-      if (arrived.error()) co_return;
-      if (arrived.value_ == SIGHUP) {
-        if (log_) log_->reopen();
-        reload_identity();
-      } else {
-        server_.stop(stops++ == 0 ? asked_.drain : beck::duration::zero());
-      }
-    }
+  void renew() {
+    if (log_) log_->reopen();
+    reload_identity();
   }
 
   /// Reads certificate and key again; the old ones stay if that fails.
@@ -250,26 +244,19 @@ class program {
     }
   }
 
-  static constexpr int turns_max = 4;
-
   const settings& asked_;
   tcp::endpoint at_;
   std::optional<access_log> log_;       // outlives what adds to it
   std::unique_ptr<identity> identity_;  // outlives the server's connections
   http::server server_;
-  beck::io_context first_;
-  beck::signal_set signals_;
-  std::optional<beck::io_pool> others_;
-  std::size_t serving_ = 0;  // contexts; changed by the first one
-  std::exception_ptr failed_;
 };
 
 }  // namespace
 
-void serve(const settings& asked) {
+int serve(const settings& asked) {
   beck_apps::raise_descriptor_limit();
   program whole(asked);
-  whole.run();
+  return whole.run();
 }
 
 }  // namespace beck_serve

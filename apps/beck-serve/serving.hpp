@@ -7,7 +7,8 @@
 
 namespace beck_serve {
 
-/// Serves until a signal. Throws failure, and std::exception, if it cannot begin.
-void serve(const settings& asked);
+/// Serves until a signal. Returns the status of the process: 1, after a line on stderr, if it
+/// cannot listen. Throws failure, and std::exception, if it cannot begin.
+int serve(const settings& asked);
 
 }  // namespace beck_serve

@@ -205,6 +205,12 @@ call& call::upgrade(std::string_view protocol) {
   return *this;
 }
 
+call& call::target(std::string_view text) {
+  of_->require_not_begun();
+  of_->set_target(text);
+  return *this;
+}
+
 call& call::close() {
   of_->require_not_begun();
   of_->request().closes = true;

@@ -32,7 +32,7 @@ class client_category_type final : public std::error_category {
       case client_error::cut_short:
         return "The connection ended before the reply was whole";
       case client_error::too_many_interim:
-        return "More 1xx replies before the reply than client_options::interim() allows";
+        return "More 1xx replies before the reply than client_options::interim_bytes() allows";
       case client_error::too_many_redirects:
         return "More redirects than client_options::redirects() allows";
       case client_error::unexpected_upgrade:

@@ -11,6 +11,7 @@
 #include <beck/http/client_error.hpp>
 
 #include "http/characters.hpp"
+#include "http/location.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -69,6 +70,15 @@ client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_vi
 void client_exchange::set_url(std::string_view text) {
   url_text_.assign(text);
   url_error_ = parse_url(url_text_.view(), url_);
+}
+
+void client_exchange::set_target(std::string_view text) {
+  const bool fits = text.size() <= url::bytes_max;
+  if (fits && is_target(text, request_.method == method::options)) {
+    request_.target = text;
+  } else if (url_error_ == url_error::none) {
+    url_error_ = fits ? url_error::bad_character : url_error::too_long;
+  }
 }
 
 void client_exchange::require_not_begun() const {
@@ -166,9 +176,10 @@ parse_status client_exchange::parse_head(error_code& ec) {
       note_head();
     } else {
       continued_ = continued_ || number == 100;
+      interim_bytes_ += head_.bytes();
       c.consume(head_.bytes());
       parser_.reset();
-      if (++interim_ > pool_->bounds().interim()) ec = client_error::too_many_interim;
+      if (interim_bytes_ > pool_->bounds().interim_bytes()) ec = client_error::too_many_interim;
     }
     if (number == 101 && request_.upgrade.empty()) ec = client_error::unexpected_upgrade;
     if (ec) return parse_status::refused;
@@ -247,6 +258,18 @@ void client_exchange::drop_connection() noexcept {
   connection_.reset();
 }
 
+/// Resolves the Location of a redirect against what was asked for. Returns whether it is a URL.
+bool client_exchange::resolve_location(std::string& to) const {
+  const std::string location = encode_location(head_.get(field::location));
+  if (request_.target.empty() || request_.target == "*")
+    return resolve_reference(url_, location, to) == url_error::none;
+  std::string asked(url_.is_https ? "https://" : "http://");
+  asked.append(url_.host_field).append(encode_location(request_.target));
+  url base;
+  return parse_url(asked, base) == url_error::none &&
+         resolve_reference(base, location, to) == url_error::none;
+}
+
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
 bool client_exchange::redirect(error_code& ec) {
   if (pool_->bounds().redirects() == 0 || !is_redirect(head_.status())) return false;
@@ -258,9 +281,8 @@ bool client_exchange::redirect(error_code& ec) {
   if (!to_get && request_.is_stream()) return false;  // it cannot be sent again
   std::string text;
   url next;
-  if (head_.repeats(field::location) ||
-      resolve_reference(url_, head_.get(field::location), text) != url_error::none ||
-      !head_.has(field::location) || parse_url(text, next) != url_error::none) {
+  if (head_.repeats(field::location) || !head_.has(field::location) || !resolve_location(text) ||
+      parse_url(text, next) != url_error::none) {
     return false;
   }
   if (url_.is_https && !next.is_https) return false;
@@ -285,11 +307,12 @@ bool client_exchange::redirect(error_code& ec) {
     }
   }
   abandon();
+  request_.target.clear();
   set_url(text);
   pool_->counters().redirects.add();
   parser_.reset();
   begun_ = ended_ = heard_ = continued_ = head_done_ = is_whole_ = early_ = false;
-  interim_ = 0;
+  interim_bytes_ = 0;
   return true;
 }
 

@@ -62,6 +62,7 @@ struct request_state {
   const_buffer body;         ///< for request_body_kind::whole
   field_lines fields;
   std::string upgrade;  ///< the protocol, if one is asked for
+  std::string target;   ///< instead of that of the URL, if it is not empty
 
   std::string_view method_name() const noexcept { return {method_text, method_bytes}; }
   void set_method(http::method m, std::string_view name) noexcept;
@@ -89,6 +90,8 @@ class client_exchange {
   request_state& request() noexcept { return request_; }
   /// Throws std::logic_error if the head of the request was sent.
   void require_not_begun() const;
+  /// Sets the target of the request line; one that no server takes is an error of the call.
+  void set_target(std::string_view text);
   /// Marks the request as finished by its call. Throws std::logic_error if it was.
   void take_for_finish();
   bool is_finishing() const noexcept { return finishing_; }
@@ -127,6 +130,7 @@ class client_exchange {
   bool redirect(error_code& ec);
   void drop_connection() noexcept;
   void set_url(std::string_view text);
+  bool resolve_location(std::string& to) const;
 
   // the request (client_request.cpp)
   void write_head();
@@ -157,13 +161,13 @@ class client_exchange {
   response_head head_;
   block_text head_text_;
   body_decoder decoder_;
-  std::size_t data_at_ = 0;     // decoded bytes of the body in the input: where they begin,
-  std::size_t data_bytes_ = 0;  // their number,
-  std::size_t data_end_ = 0;    // and the end of the framing behind them
-  std::int64_t waited_ns_ = 0;  // for the body
-  error_code failed_;           // the call, or its body
-  std::string failure_text_;    // of the stream
-  unsigned interim_ = 0;
+  std::size_t data_at_ = 0;        // decoded bytes of the body in the input: where they begin,
+  std::size_t data_bytes_ = 0;     // their number,
+  std::size_t data_end_ = 0;       // and the end of the framing behind them
+  std::int64_t waited_ns_ = 0;     // for the body
+  error_code failed_;              // the call, or its body
+  std::string failure_text_;       // of the stream
+  std::size_t interim_bytes_ = 0;  // of 1xx replies
   unsigned redirects_ = 0;
   url_error url_error_ = url_error::none;
   bool begun_ = false;      // the head of the request was sent

@@ -61,7 +61,11 @@ void client_exchange::add_head() {
     outbox& to;
     void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
   } target{out};
-  url_.append_target(target);
+  if (request_.target.empty()) {
+    url_.append_target(target);
+  } else {
+    out.append(request_.target);
+  }
   out.append(" HTTP/1.1\r\n");
   if (!has_field(request_.fields.text(), name_of(field::host))) line(field::host, url_.host_field);
   out.append(request_.fields.text());

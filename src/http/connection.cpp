@@ -68,15 +68,15 @@ class connection::handler_call {
     connection_->handler_suspended();
     return true;
   }
-  /// Returns whether the handler threw an exception.
-  bool await_resume() noexcept {
+  /// Returns the exception that the handler threw.
+  std::exception_ptr await_resume() noexcept {
     connection_->handler_scope_ = nullptr;
     scope_.reset();
     try {
       work_.await_resume();
-      return false;
+      return nullptr;
     } catch (...) {
-      return true;
+      return std::current_exception();
     }
   }
 
@@ -121,11 +121,11 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       c.refuse(c.active_->body_refusal);
       break;
     }
-    bool threw = false;
+    std::exception_ptr thrown;
     if (chosen.table->plain != nullptr) {
-      threw = c.call_plain(chosen);
+      thrown = c.call_plain(chosen);
     } else if (chosen.table->callback != nullptr) {
-      threw = c.call_callback(chosen);
+      thrown = c.call_callback(chosen);
       if (c.active_->is_taken()) {
         beck::ignore(co_await c.active_->exchange_gone.wait());
         if (c.active_->is_taken()) c.lose();  // the object outlives this: cut(), or the context
@@ -134,9 +134,9 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       c.copy_head();
       request q(c.active_->head, c);
       response r(c);
-      threw = co_await handler_call(c, c.call_coroutine(chosen, q, r));
+      thrown = co_await handler_call(c, c.call_coroutine(chosen, q, r));
     }
-    c.end_exchange(threw);
+    c.end_exchange(std::move(thrown));
     if (c.may_go_on() && !c.body_is_whole()) {
       alive = co_await c.drop_body();
     }

@@ -2,15 +2,53 @@
 // The handler of a request: it is chosen, called and waited for, and its reply is completed.
 #include <cstring>
 #include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/http/target.hpp>
 
 #include "http/connection.hpp"
 #include "http/worker.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
 
 namespace beck::http::detail {
 namespace {
+
+/// Returns the present time: that of the loop stands still while a handler computes.
+std::int64_t read_clock() noexcept { return steady_now().nanoseconds(); }
+
+/// Copies `from`, a text of a program, so that it stays one line of a log.
+void append_printable(std::string& to, std::string_view from) {
+  constexpr std::size_t bytes_max = 500;
+  for (const char c : from.substr(0, bytes_max)) to += c >= ' ' && c != 0x7F ? c : '?';
+}
+
+constexpr const char* no_reply_text = "the handler did not reply";
+
+/// Returns the exception of a handler without a reply, or that there is no memory for it.
+std::exception_ptr no_reply() noexcept {
+  try {
+    throw std::logic_error(no_reply_text);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+/// Returns what an exception says; for none, that there was no reply.
+std::string text_of(const std::exception_ptr& thrown) {
+  if (thrown == nullptr) return no_reply_text;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
 
 task<> throwing(std::exception_ptr what) {
   std::rethrow_exception(std::move(what));
@@ -43,7 +81,7 @@ route_choice connection::begin_exchange() {
   body_limits bounds = w.bounds().bodies();
   if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
   x.body_bytes_max = bounds.body_bytes;
-  x.began = loop_time();
+  if (server.reports_to() != nullptr) x.began = read_clock();
   x.decoder = body_decoder(x.head, bounds);
   x.continue_due = x.head.expects_continue() && x.head.framing() != body_framing::none;
   if (x.head.framing() == body_framing::length) {  // refused before the handler sees it
@@ -65,21 +103,22 @@ void connection::copy_head() {
   input_.keep();
 }
 
-/// Returns whether the handler threw an exception.
-bool connection::call_plain(const route_choice& chosen) {
+/// Returns the exception that the handler threw.
+std::exception_ptr connection::call_plain(const route_choice& chosen) {
   exchange_state& x = *active_;
   const bool is_kept = worker_->server().reports_to() != nullptr;  // the record needs the head
   if (is_kept) copy_head();
   request q(x.head, *this);
   response r(*this);
-  bool threw = false;
+  std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
   } catch (...) {
-    threw = true;
+    thrown = std::current_exception();
   }
+  if (!is_kept) log_failure(thrown);  // while the text of the head is there
   input_.consume(std::exchange(x.head_bytes, 0));
-  return threw;
+  return thrown;
 }
 
 /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
@@ -91,21 +130,20 @@ task<> connection::call_coroutine(const route_choice& chosen, request& q, respon
   }
 }
 
-/// Gives the exchange to a handler that may keep it. Returns whether the handler threw an
-/// exception.
-bool connection::call_callback(const route_choice& chosen) {
+/// Gives the exchange to a handler that may keep it. Returns the exception that the handler threw.
+std::exception_ptr connection::call_callback(const route_choice& chosen) {
   copy_head();
   active_->exchange_gone.reset();
   active_->taken_by = shared_from_this();
-  bool threw = false;
+  std::exception_ptr thrown;
   try {
     chosen.table->callback(chosen.handler,
                            exchange(*this, request(active_->head, *this), response(*this)));
   } catch (...) {
-    threw = true;
+    thrown = std::current_exception();
   }
   if (active_->is_taken()) handler_suspended();
-  return threw;
+  return thrown;
 }
 
 /// Ends the exchange that call_callback() has given away.
@@ -145,16 +183,36 @@ void connection::end_operations() noexcept {
   cancel_flush();
 }
 
+/// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
+/// its programmer. Not if the client has caused it: it has gone, or its body was refused.
+void connection::log_failure(const std::exception_ptr& thrown) noexcept {
+  const exchange_state& x = *active_;
+  const bool is_silent = !x.reply.begun && !x.reply.touched;
+  if (thrown == nullptr && !is_silent) return;
+  if (lost_ || x.peer_ended || x.body_refusal != refusal::none) return;
+  try {
+    std::string line("http: ");
+    line.append(x.head.method_text()).append(" ");
+    append_printable(line, split_target(x.head.target()).path);  // a query may have secrets
+    append_printable(line.append(": "), text_of(thrown));
+    beck::detail::loop_of(executor()).log(line.c_str());
+  } catch (...) {
+    return;  // no memory for it
+  }
+}
+
 /// Completes the reply of a handler that has ended.
-void connection::end_exchange(bool threw) {
+void connection::end_exchange(std::exception_ptr thrown) {
+  if (active_->text != nullptr) log_failure(thrown);
   end_operations();
   deferring_ = true;
   exchange_state& x = *active_;
+  const bool threw = thrown != nullptr;
   worker_->counters().exchanges.add();
   if (lost_ || is_tunnel_) {
     if (threw) worker_->counters().failed.add();
     if (x.reply.begun && !x.reply.ended) note_cut();
-    if (worker_->server().reports_to() != nullptr) report(refusal::none);
+    if (worker_->server().reports_to() != nullptr) report(refusal::none, thrown);
     return;
   }
   const refusal why = x.reply.begun ? refusal::none : x.body_refusal;
@@ -170,11 +228,12 @@ void connection::end_exchange(bool threw) {
   } else if (!x.reply.begun && !x.reply.touched) {
     worker_->counters().failed.add();
     answer(status::internal_server_error, "the handler did not reply\n");
+    if (worker_->server().reports_to() != nullptr) thrown = no_reply();
   } else {
     finish_reply();
   }
   nothing_follows_ = !x.head.keeps_alive() && body_is_whole() && input_.empty();
-  if (why == refusal::none && worker_->server().reports_to() != nullptr) report(why);
+  if (why == refusal::none && worker_->server().reports_to() != nullptr) report(why, thrown);
 }
 
 void connection::note_cut() noexcept {
@@ -183,7 +242,7 @@ void connection::note_cut() noexcept {
 }
 
 /// Tells the server's observer of an exchange that has ended.
-void connection::report(refusal why) {
+void connection::report(refusal why, const std::exception_ptr& thrown) {
   const exchange_state& x = *active_;
   exchange_record record;
   record.peer = peer;
@@ -192,12 +251,13 @@ void connection::report(refusal why) {
     record.request = &x.head;
     record.client = client_address(x.head);
     record.request_bytes = x.decoder.bytes();
-    record.time = duration(loop_time() - x.began);
+    record.time = duration(read_clock() - x.began);
   }
   if (x.reply.begun) record.status = number_of(x.reply.status);
   if (body_allowed()) record.reply_bytes = x.reply.sent;
   record.why = why;
   record.cut = x.reply.cut;
+  record.thrown = thrown;
   worker_->server().reports_to()->call(record);
 }
 

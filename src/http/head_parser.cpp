@@ -333,7 +333,7 @@ parse_status head_parser::parse_status_line(Text& text) noexcept {
     if (!is_in(text[i], is_digit)) return refuse(refusal_of(text[i], refusal::bad_status_line), i);
     number = number * 10 + static_cast<unsigned>(text[i] - '0');
   }
-  if (number < 100 || number > 599) return refuse(refusal::bad_status_line, digits_at);
+  if (number < 100) return refuse(refusal::bad_status_line, digits_at);
   head_.status_ = static_cast<status>(number);
   // Some servers leave out the space as well where they have no reason.
   if (text.size() < reason_at) return parse_status::more;

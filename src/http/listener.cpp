@@ -24,7 +24,9 @@ void listen_on_path(local::stream_protocol::acceptor& acceptor,
 }  // namespace
 
 listener::listener(const any_io_executor& executor, listening_place& where, bool share_port)
-    : socket_(std::in_place_index<0>, executor), layer_(where.layer) {
+    : socket_(std::in_place_index<0>, executor),
+      layer_(where.layer),
+      is_shared_(static_cast<bool>(where.inherited)) {
   if (where.is_local) socket_.emplace<1>(executor);
   if (where.inherited) {
     if (where.is_local) {
@@ -86,6 +88,31 @@ beck::detail::accept_into_operation listener::accept(beck::detail::stream_object
                                                      ip::tcp::endpoint& peer) {
   if (is_local()) return std::get<1>(socket_).async_accept(into);
   return std::get<0>(socket_).async_accept(into, peer);
+}
+
+error_code listener::accept_waiting(beck::detail::stream_object& into, ip::tcp::endpoint& peer) {
+  error_code ec;
+  std::visit([&](auto& acceptor) { acceptor.accept(into, ec); }, socket_);
+  if (ec || is_local()) return ec;
+  error_code gone;  // then the first read tells
+  std::size_t bytes = ip::tcp::endpoint::capacity();
+  beck::detail::socket_calls::remote_name(*into.slot(), peer.data(), bytes, gone);
+  if (!gone) peer.resize(bytes);
+  return ec;
+}
+
+void listener::begin_close() {
+  file_.reset();
+  error_code ec;  // a socket that is open can do both
+  std::visit(
+      [&ec](auto& acceptor) {
+        acceptor.non_blocking(true, ec);
+        acceptor.cancel(ec);
+      },
+      socket_);
+  if (is_shared_ || is_local()) return;
+  ip::tcp::acceptor& acceptor = std::get<0>(socket_);
+  refuses_new_ = refuse_new_connections(acceptor.native_handle());
 }
 
 void listener::close() {

@@ -77,6 +77,9 @@ bool is_local_listener(int fd);
 /// Notes that the inherited descriptors of this process have an owner. Throws std::logic_error if
 /// they had one before: a second one would close descriptors that are others' by then. Thread: any.
 void claim_inherited();
+/// Lets a listening socket of TCP drop what would begin a connection, and nothing else: handshakes
+/// that have begun can end. Returns whether it does; not in simulated worlds.
+bool refuse_new_connections(int fd) noexcept;
 /// Owns an inherited descriptor, and makes it close-on-exec.
 unique_fd take_inherited(int fd) noexcept;
 
@@ -100,7 +103,15 @@ class listener {
   /// Accepts into a closed socket, and writes the peer's endpoint if that is one of TCP.
   beck::detail::accept_into_operation accept(beck::detail::stream_object& into,
                                              ip::tcp::endpoint& peer);
-  /// Stops to listen; the last one of a path removes its file.
+  /// Accepts a connection that waits, as accept(), at once. Returns would_block if there is none.
+  error_code accept_waiting(beck::detail::stream_object& into, ip::tcp::endpoint& peer);
+  /// Begins to close: ends a pending accept, and takes no new connection where that can be said.
+  /// Those that the kernel has accepted can be accepted still. The last one of a path removes its
+  /// file.
+  void begin_close();
+  /// Returns whether handshakes may be under way that begin_close() still lets through.
+  bool ends_late() const noexcept { return refuses_new_; }
+  /// Stops to listen.
   void close();
   stream_layer* layer() const noexcept { return layer_; }
   bool is_local() const noexcept { return socket_.index() == 1; }
@@ -114,6 +125,8 @@ class listener {
   std::variant<ip::tcp::acceptor, local::stream_protocol::acceptor> socket_;
   std::shared_ptr<socket_file> file_;
   stream_layer* layer_;
+  bool is_shared_;  // with other processes
+  bool refuses_new_ = false;
 };
 
 }  // namespace beck::http::detail

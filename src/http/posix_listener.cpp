@@ -5,6 +5,7 @@
 #include "http/listener.hpp"
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -113,9 +114,23 @@ bool is_local_listener(int fd) {
   const int family = socket_option_of(fd, SO_DOMAIN);
   if (socket_option_of(fd, SO_ACCEPTCONN) != 1 || socket_option_of(fd, SO_TYPE) != SOCK_STREAM ||
       (family != AF_INET && family != AF_INET6 && family != AF_UNIX))
-    throw std::invalid_argument("http: the inherited descriptor " + std::to_string(fd) +
+    throw std::invalid_argument("http: the descriptor " + std::to_string(fd) +
                                 " is no listening stream socket of TCP or UNIX");
   return family == AF_UNIX;
+}
+
+bool refuse_new_connections(int fd) noexcept {
+  // The filter sees a segment from its header on; the flags are in byte 13. The kernel asks the
+  // listening socket for segments that begin a connection, and for those that end its handshake.
+  constexpr std::uint32_t flags_at = 13, syn = 2, all = UINT32_MAX;
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, flags_at),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, syn, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, all),
+  };
+  const sock_fprog program{sizeof steps / sizeof *steps, steps};
+  return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
 void claim_inherited() {

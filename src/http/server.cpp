@@ -13,27 +13,6 @@
 
 namespace beck::http {
 namespace detail {
-namespace {
-
-/// The operation behind server::serve(): a stop of its scope drains instead of cutting.
-class serve_operation : public op<serve_operation, void(error_code)> {
- public:
-  static constexpr const char* waits_for = "http server";
-
-  serve_operation(std::shared_ptr<server_state> state, const any_io_executor& executor)
-      : worker_(std::make_shared<worker>(std::move(state), executor)) {}
-  serve_operation(serve_operation&& other) noexcept
-      : op(static_cast<op&&>(other)), worker_(std::move(other.worker_)) {}
-
-  void initiate(handler done) { worker_->start(std::move(done)); }
-  void cancel() noexcept { worker_->drain(server::default_grace); }
-
- private:
-  std::shared_ptr<worker> worker_;
-};
-
-}  // namespace
-
 void server_state::behind_proxy(std::string_view proxies, field how) {
   if (how != field::x_forwarded_for && how != field::forwarded)
     throw std::invalid_argument("http: behind_proxy() reads X-Forwarded-For or Forwarded, not " +
@@ -77,13 +56,24 @@ bool server_state::add(const std::shared_ptr<worker>& one,
   return stopped_;
 }
 
+/// Waits for a stop() of another thread, which may be about to post to the worker's context.
+void server_state::remove(const worker& one) noexcept {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(workers_, [&one](const std::weak_ptr<worker>& w) {
+    const std::shared_ptr<worker> living = w.lock();
+    return living == nullptr || living.get() == &one;
+  });
+}
+
 void server_state::stop(duration grace) noexcept {
+  announce_stop();
   const std::lock_guard guard(mutex_);
   stopped_ = true;
   for (const std::weak_ptr<worker>& one : workers_) {
-    if (const std::shared_ptr<worker> living = one.lock(); living != nullptr) {
-      post(living->executor(), [living, grace] { living->drain(grace); });
-    }
+    std::shared_ptr<worker> living = one.lock();
+    if (living == nullptr) continue;
+    const any_io_executor executor = living->executor();
+    post(executor, [keep = std::move(living), grace] { keep->drain(grace); });
   }
 }
 
@@ -131,6 +121,14 @@ void server::listen(const local::stream_protocol::endpoint& at) {
   state_->state->listen(std::move(where));
 }
 
+void server::listen(const listen_options& how) {
+  detail::listening_place where;
+  where.is_local = detail::is_local_listener(how.descriptor());
+  where.inherited = detail::duplicate_socket(how.descriptor());
+  where.layer = how.layer();
+  state_->state->listen(std::move(where));
+}
+
 std::size_t server::listen_inherited(stream_layer* layer) {
   const std::size_t count = detail::count_inherited();
   std::vector<detail::listening_place> places(count);
@@ -166,11 +164,13 @@ task<> server::serve() {
   if (executor.table()->concurrent) {
     throw std::logic_error("http: a server needs a context for one thread; use one for each");
   }
-  detail::serve_operation serving(state, executor);
+  detail::serve_operation serving(std::make_shared<detail::worker>(state, executor));
   ignore(co_await std::move(serving));
 }
 
 void server::stop(duration grace) noexcept { state_->state->stop(grace); }
+
+bool server::is_stopping() const noexcept { return state_->state->is_stopping(); }
 
 ip::tcp::endpoint server::endpoint(std::size_t index) const {
   return state_->state->endpoint(index);

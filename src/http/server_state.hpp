@@ -2,6 +2,7 @@
 // What the contexts of a server share: the handler, the limits, the endpoints and the counters.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -59,7 +60,13 @@ class server_state {
   /// Adds a worker that stop() reaches, and its counters for good. Returns whether the server has
   /// been stopped before.
   bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
+  /// Removes a worker that has ended: stop() never touches its context again.
+  void remove(const worker& one) noexcept;
   void stop(duration grace) noexcept;
+  /// Makes is_stopping() true, and nothing else.
+  // Relaxed, as the read: only the value counts.
+  void announce_stop() noexcept { stopping_.store(true, std::memory_order_relaxed); }
+  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
 
  private:
   void* handler_;
@@ -76,6 +83,7 @@ class server_state {
   std::vector<std::weak_ptr<worker>> workers_;
   std::vector<std::shared_ptr<worker_counters>> counters_;
   bool stopped_ = false;
+  std::atomic<bool> stopping_{false};
 };
 
 /// A server's share of its state, which what serve() has started keeps alive.

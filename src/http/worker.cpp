@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/http/date.hpp>
 #include <beck/io/system_timer.hpp>
 
@@ -17,6 +18,8 @@ namespace beck::http::detail {
 namespace {
 
 constexpr duration memory_pause = duration(10'000'000);  // before another accept without memory
+constexpr duration late_max = duration(50'000'000);      // for handshakes that cross the end
+constexpr std::size_t queue_max = 4096;  // connections that are accepted from a queue at the end
 
 /// Tells a connection how its coroutine has ended: by itself, or with the context.
 class connection_end {
@@ -55,7 +58,7 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
       grace_timer_(executor) {}
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
-  listeners_ = server_->open_listeners(executor_);
+  if (listeners_.empty()) open();
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
   ended_ = std::move(ended);
   for (const auto& one : listeners_) {
@@ -65,17 +68,38 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
   if (server_->add(shared_from_this(), counters_)) drain(duration::zero());
 }
 
+/// Accepts until the listener fails, or the server is being stopped and the kernel has no accepted
+/// connection left: a close would reset them, and each may be a request that was sent.
 task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
   std::exception_ptr failed;
-  steady_timer pause(w.executor_);
-  while (!w.draining_ && !failed) {
-    bool starved = false;
+  std::size_t left = queue_max;
+  bool was_late = false;
+  while (!failed && !w.cut_.is_set() && left != 0) {
+    duration pause;
     try {
       auto one = std::make_shared<connection>(self);
-      auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
-      if (w.draining_) break;
-      accepted.value();                    // throws an error that is not of one connection
+      bool is_open = false;
+      if (!w.draining_) {
+        auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
+        is_open = !accepted.error();
+        if (!w.draining_) accepted.value();  // throws an error that is not of one connection
+      }
+      if (!is_open) {
+        --left;
+        const error_code ec = from.accept_waiting(one->carrier().socket(), one->peer);
+        if (ec == error::would_block) {
+          if (was_late || !from.ends_late()) break;
+          was_late = true;
+        }
+        is_open = !ec;
+        pause = was_late ? late_max : memory_pause;
+      }
+      if (!is_open) {
+        ignore(co_await timeout(w.cut_.wait(), pause));
+        continue;
+      }
+      pause = duration();
       if (!w.admit(*one, from)) continue;  // its end closes the socket
       if (w.is_full()) {
         const bool room = co_await w.make_room();
@@ -83,15 +107,13 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
       }
       w.begin(one, from.layer());
     } catch (const std::bad_alloc&) {
-      starved = true;  // of one connection, which is dropped
+      pause = memory_pause;  // one connection is dropped
     } catch (...) {
       failed = std::current_exception();
     }
-    if (starved) {
-      pause.expires_after(memory_pause);
-      ignore(co_await pause.async_wait());
-    }
+    if (pause != duration()) ignore(co_await timeout(w.cut_.wait(), pause));
   }
+  from.close();
   --w.accepting_;
   w.end_if_empty();
   if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
@@ -129,16 +151,17 @@ void worker::uncount(connection& one) noexcept {
 }
 
 /// Waits until there may be one connection more, and evicts one for each loop that waits if that is
-/// possible: it counts until it has gone. Returns false when the server is stopped.
+/// possible: it counts until it has gone. A server that is being stopped evicts none: each of them
+/// may have sent its request, and ends soon. Returns false when the grace of a stop is over.
 task<bool> worker::make_room() {
-  while (is_full() && !draining_) {
-    if (evicting_ <= waiting_for_room_) evict();
+  while (is_full() && !cut_.is_set()) {
+    if (!draining_ && evicting_ <= waiting_for_room_) evict();
     ++waiting_for_room_;
     auto waited = co_await room_.wait();
     --waiting_for_room_;
     if (waited.error()) co_return false;
   }
-  co_return !draining_;
+  co_return !cut_.is_set();
 }
 
 /// Closes a connection: the oldest one that has sent no whole head, else the one that is idle
@@ -202,35 +225,46 @@ void worker::on_due(timed_entry& entry, phase was) { entry.owner.on_due(entry, w
 
 void worker::drain(duration grace) {
   const bool is_shorter = steady_now() + grace < grace_timer_.expiry();
-  if (draining_ && (connections_ == 0 || !is_shorter)) return;
+  if (draining_ && (has_ended_ || !is_shorter)) return;
   grace_timer_.expires_after(grace);
   grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
     if (!ec) self->cut_all();
   });
   if (draining_) return;
   draining_ = true;
-  for (const auto& one : listeners_) {
-    one->close();
-    room_.set();  // each lets one of the loops continue
-  }
+  for (const auto& one : listeners_) one->begin_close();
   for (connection& one : all_) one.drain();
   end_if_empty();
 }
 
-void worker::cut_all() noexcept {
+/// Cuts what is left when the grace is over.
+void worker::cut_all() {
+  cut_.set();
+  for (std::size_t i = 0; i < listeners_.size(); ++i) room_.set();  // each lets one loop continue
   for (auto at = all_.begin(); at != all_.end();) {
     connection& one = *at;
     ++at;  // a tunnel leaves the list at once
     one.cut();
   }
+  if (!forsakes_ || has_ended_) return;
+  grace_timer_.expires_after(forsake_wait_);
+  grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec && !self->has_ended_) self->end(error::timeout);
+  });
 }
 
 void worker::end_if_empty() {
-  if (!draining_ || connections_ != 0 || accepting_ != 0) return;
+  if (!draining_ || connections_ != 0 || accepting_ != 0 || has_ended_) return;
   static_cast<void>(grace_timer_.cancel());
   clock_->stop();
+  end(error_code());
+}
+
+void worker::end(error_code ec) {
+  has_ended_ = true;
+  server_->remove(*this);
   auto ended = std::move(ended_);
-  ended(error_code());
+  ended(ec);
 }
 
 }  // namespace beck::http::detail

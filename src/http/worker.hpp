@@ -35,9 +35,17 @@ class worker : public std::enable_shared_from_this<worker> {
  public:
   worker(std::shared_ptr<server_state> of, const any_io_executor& executor);
 
-  /// Opens the acceptors and starts to accept. Calls `ended` once, when the last connection has
-  /// gone after drain(). Throws io_error; then nothing has started.
+  /// Opens the acceptors; connections wait in their queues until start(). Throws io_error.
+  void open() { listeners_ = server_->open_listeners(executor_); }
+  /// Starts to accept; opens the acceptors before if open() was not called. Calls `ended` once,
+  /// when the last connection has gone after drain(). Throws io_error; then nothing has started.
   void start(beck::detail::result_handler<error_code> ended);
+  /// Ends `wait` after the grace of drain() with error::timeout if handlers are left that ignore
+  /// it. By default they are waited for.
+  void forsake_after(duration wait) noexcept {
+    forsakes_ = true;
+    forsake_wait_ = wait;
+  }
   /// Begins to end; see server::stop().
   void drain(duration grace);
 
@@ -48,6 +56,7 @@ class worker : public std::enable_shared_from_this<worker> {
   date_line& date() noexcept { return date_; }
   bool is_draining() const noexcept { return draining_; }
   worker_counters& counters() noexcept { return *counters_; }
+  std::size_t connections() const noexcept { return connections_; }
 
   /// Returns the place of a handler's object for this context; empty at first. `key`: its address.
   std::shared_ptr<void>& local(const void* key);
@@ -72,7 +81,8 @@ class worker : public std::enable_shared_from_this<worker> {
   task<bool> make_room();
   void evict();
   void end_if_empty();
-  void cut_all() noexcept;
+  void end(error_code ec);
+  void cut_all();
 
   std::shared_ptr<server_state> server_;
   any_io_executor executor_;
@@ -92,7 +102,27 @@ class worker : public std::enable_shared_from_this<worker> {
   address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
+  manual_reset_event cut_;  // set when the grace is over
+  duration forsake_wait_;
+  bool forsakes_ = false;
   bool draining_ = false;
+  bool has_ended_ = false;
+};
+
+/// The operation behind server::serve(): a stop of its scope drains instead of cutting.
+class serve_operation : public op<serve_operation, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "http server";
+
+  explicit serve_operation(std::shared_ptr<worker> of) noexcept : worker_(std::move(of)) {}
+  serve_operation(serve_operation&& other) noexcept
+      : op(static_cast<op&&>(other)), worker_(std::move(other.worker_)) {}
+
+  void initiate(handler done) { worker_->start(std::move(done)); }
+  void cancel() noexcept { worker_->drain(server::default_grace); }
+
+ private:
+  std::shared_ptr<worker> worker_;
 };
 
 }  // namespace beck::http::detail

@@ -42,7 +42,7 @@ TEST_CASE("docs/http-client.md has the default and the setter of each limit") {
       {"heads", number(o.heads().head_bytes) + " bytes, " + number(o.heads().fields) + " fields"},
       {"body_bytes", o.body_bytes() == INT64_MAX ? "none" : "some"},
       {"bodies", "as a server's"},
-      {"interim", number(o.interim())},
+      {"interim_bytes", number(o.interim_bytes() / 1024) + " KiB"},
       {"redirects", number(o.redirects())},
   };
   const auto rows = beck::test::rows_of(BECK_HTTP_CLIENT_PAGE, "| limit of a client |");

@@ -285,10 +285,12 @@ CONFORMANCE("http client: replies without a body, by length, in chunks and to th
 }
 
 CONFORMANCE("http client: 1xx replies are skipped, but not without a bound") {
-  client_site s(http::client_options().interim(3));
-  const std::string early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
-  s.server.will(early + early + "HTTP/1.1 100 Continue\r\n\r\n" + ok("after"));
-  s.server.will(early + early + early + early + ok("never"));
+  client_site s(http::client_options().interim_bytes(4'000));
+  const std::string early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";  // 40 bytes
+  std::string many;
+  for (int i = 0; i < 98; ++i) many += early;
+  s.server.will(many + "HTTP/1.1 100 Continue\r\n\r\n" + ok("after"));
+  s.server.will(many + early + early + early + ok("never"));
   CHECK(s.get().body == "after");
   CHECK(s.get().ec == http::client_error::too_many_interim);
   CHECK(s.web->stats().connections == 0);

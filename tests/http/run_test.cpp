@@ -2,18 +2,16 @@
 // Servers on several contexts: run() as a whole program, and serve() on the contexts of a pool.
 #include <beck/http/server.hpp>
 
-#include <beck/base/unique_fd.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/io_pool.hpp>
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <string>
 #include <thread>
 
+#include "http/blocking_client.hpp"
 #include "http/served.hpp"
 #include "support/child.hpp"
 #include "support/conformance.hpp"
@@ -21,36 +19,6 @@
 using namespace beck::http::test;
 namespace http = beck::http;
 namespace ip = beck::ip;
-
-namespace {
-
-const ip::tcp::endpoint any_port(ip::address_v4::loopback(), 0);
-
-/// Returns what a blocking client gets.
-std::string ask_port(std::uint16_t port) {
-  const beck::unique_fd fd(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  to.sin_port = htons(port);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) return {};
-  const std::string text = last_get("/blocking");
-  if (::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) return {};
-  std::string received;
-  char part[4096];
-  for (;;) {
-    const ssize_t n = ::recv(fd.get(), part, sizeof part, 0);
-    if (n <= 0) return received;
-    received.append(part, static_cast<std::size_t>(n));
-  }
-}
-
-std::uint16_t port_of(const http::server& server) {
-  while (server.endpoint().port() == 0) std::this_thread::yield();
-  return server.endpoint().port();
-}
-
-}  // namespace
 
 CONFORMANCE_ON(beck::test::kernel,
                "http: a server on the contexts of a pool is stopped from any thread") {

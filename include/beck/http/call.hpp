@@ -96,6 +96,12 @@ class call {
   /// Asks the server to switch to `protocol`; it may answer 101, and reply::take_over() then gives
   /// the stream. A redirect is the result: none is followed. Throws as set().
   call& upgrade(std::string_view protocol);
+  /// Sends `text` as the target instead of the path and the query of the URL, exactly as it is: for
+  /// a proxy, which must not change what its client has sent, such as "/search?tag[]=a|b". It is a
+  /// path with or without a query, or "*" for OPTIONS, and copied. One with "#", a space, a control
+  /// character or a byte above 0x7E is no target: the call ends with bad_url. A redirect is
+  /// resolved against it. Throws std::logic_error if the head was sent.
+  call& target(std::string_view text);
   /// Ends the connection after this call. Throws std::logic_error if the head was sent.
   call& close();
 

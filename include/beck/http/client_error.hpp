@@ -21,7 +21,7 @@ enum class client_error : int {
   body_late,           ///< the body came more slowly than client_options::body_rate(), body_pause()
   no_reply,            ///< the connection ended without a byte of a reply
   cut_short,           ///< the connection ended inside the reply
-  too_many_interim,    ///< more 1xx replies than client_options::interim()
+  too_many_interim,    ///< more 1xx replies than client_options::interim_bytes()
   too_many_redirects,  ///< more than client_options::redirects()
   unexpected_upgrade,  ///< 101, and the call did not ask for it
   wrong_length,        ///< less was written than call::content_length() has promised

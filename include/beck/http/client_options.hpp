@@ -97,9 +97,10 @@ class client_options {
     bodies_ = bounds;
     return *this;
   }
-  /// Sets how many 1xx replies may precede a reply. Then: too_many_interim. Default: 8.
-  client_options& interim(unsigned most) noexcept {
-    interim_ = most;
+  /// Sets how many bytes of 1xx replies may precede a reply. Then: too_many_interim. Default:
+  /// 65,536.
+  client_options& interim_bytes(std::size_t most) noexcept {
+    interim_bytes_ = most;
     return *this;
   }
   /// Sets how many redirects a call follows; 0: none, a redirect is the result. Then:
@@ -123,7 +124,7 @@ class client_options {
   const head_limits& heads() const noexcept { return heads_; }
   const body_limits& bodies() const noexcept { return bodies_; }
   std::uint64_t body_bytes() const noexcept { return bodies_.body_bytes; }
-  unsigned interim() const noexcept { return interim_; }
+  std::size_t interim_bytes() const noexcept { return interim_bytes_; }
   unsigned redirects() const noexcept { return redirects_; }
 
  private:
@@ -142,7 +143,7 @@ class client_options {
   duration body_pause_ = duration(30 * second);
   duration continue_wait_ = duration(1 * second);
   std::uint32_t body_rate_ = 240;
-  unsigned interim_ = 8;
+  std::size_t interim_bytes_ = 65'536;
   unsigned redirects_ = 0;
 };
 

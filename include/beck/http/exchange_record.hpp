@@ -10,6 +10,7 @@
 #include <beck/net/address.hpp>
 #include <beck/net/tcp.hpp>
 #include <cstdint>
+#include <exception>
 #include <string_view>
 
 namespace beck::http {
@@ -28,6 +29,9 @@ struct exchange_record {
   duration time;                    ///< from the end of the head to the end of the handler
   refusal why = refusal::none;      ///< the reason if the message was refused
   bool cut = false;                 ///< the reply was begun, and could not be completed
+  /// What the handler threw, or a std::logic_error if it ended without a reply: so a 500 that the
+  /// program has sent differs from one that the server had to send.
+  std::exception_ptr thrown;
 };
 
 /// A handshake of a layer that has failed; see server::on_handshake_failed().

@@ -9,6 +9,8 @@
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
+#include <beck/http/listen_options.hpp>
+#include <beck/http/per_context.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
@@ -38,9 +40,12 @@ struct server_stats {
   std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
 };
 
+class run_options;
+
 namespace detail {
 
 struct server_handle;
+class serving_program;
 
 /// A function for records, of any type.
 template <class Record>
@@ -103,6 +108,9 @@ class server {
   /// empty is file_exists. The socket's file is removed when the last context stops to listen, by
   /// the same path: so a relative one needs the same working directory. Its mode follows the umask.
   void listen(const local::stream_protocol::endpoint& at);
+  /// Listens as `how` says. Throws std::invalid_argument, which names the descriptor, if that is no
+  /// listening stream socket; io_error if it cannot be duplicated.
+  void listen(const listen_options& how);
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
   /// Throws std::invalid_argument, which names the descriptor, if one of them is no listening
@@ -141,13 +149,17 @@ class server {
   /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context.
   task<> serve();
 
-  /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
-  /// are in, idle ones after a second, so that a request that is on its way is still answered.
+  /// Stops all serve(): closes the listening sockets when the connections that the kernel has
+  /// accepted there are accepted, too; ends connections after the exchange that they are in, idle
+  /// ones after a second, so that a request that is on its way is still answered.
   /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
   /// sends nothing any more. Idempotent: a later call may shorten the grace, and never makes it
   /// longer.
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
+  /// Returns whether stop() was called, or run() has got its signal. During run_options::notice()
+  /// the server still accepts, so that a handler can tell a load balancer. Thread: any.
+  bool is_stopping() const noexcept;
 
   /// Returns the endpoint of listen() number `index`, with the port that was chosen if that was 0;
   /// an endpoint with port 0 before the first serve() has begun, and for a UNIX socket.
@@ -158,6 +170,7 @@ class server {
  private:
   void report_to(const detail::record_sink<exchange_record>& sink) noexcept;
   void report_to(const detail::record_sink<handshake_record>& sink) noexcept;
+  friend class detail::serving_program;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
   void listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family);
 
@@ -167,6 +180,8 @@ class server {
 /// The settings of run(). Every setter returns the object.
 class run_options {
  public:
+  static constexpr std::size_t objects_max = 8;
+
   /// Makes the defaults.
   run_options() noexcept {}
   /// Sets the number of contexts, each on a thread of its own; 0: one for each processor. Default:
@@ -180,16 +195,49 @@ class run_options {
     drain_ = grace;
     return *this;
   }
+  /// Sets how long the server still accepts after a signal, with server::is_stopping(), before it
+  /// drains. Default: not at all.
+  run_options& notice(duration time) noexcept {
+    notice_ = time;
+    return *this;
+  }
+  /// Gives each context an object of `objects`, which outlives run(). Several calls add up: objects
+  /// are started in this order, and stopped in the opposite one. Throws std::length_error above
+  /// objects_max.
+  template <class T>
+  run_options& each_context(per_context<T>& objects) {
+    return add(objects.objects_);
+  }
+  /// Calls `function(data)` once, when all contexts listen, and before the first of them accepts;
+  /// on the thread of run(). An exception that it throws ends run(). Default: none.
+  run_options& on_listening(void (*function)(void* data), void* data = nullptr) noexcept {
+    on_listening_ = function;
+    listening_data_ = data;
+    return *this;
+  }
   std::size_t contexts() const noexcept { return contexts_; }
   duration drain() const noexcept { return drain_; }
+  duration notice() const noexcept { return notice_; }
 
  private:
+  friend class detail::serving_program;
+  run_options& add(detail::context_objects& objects);
+
   std::size_t contexts_ = 0;
   duration drain_ = server::default_grace;
+  duration notice_;
+  void (*on_listening_)(void* data) = nullptr;
+  void* listening_data_ = nullptr;
+  detail::context_objects* objects_[objects_max] = {};
+  std::size_t objects_count_ = 0;
 };
 
-/// Serves until SIGTERM or SIGINT, then drains; a second signal cuts what remains. Returns 0; or 1
-/// if it cannot listen, after a line on stderr. For main().
+/// Serves until SIGTERM or SIGINT, or server::stop(), then drains, and returns when that has ended:
+/// whatever else runs on the contexts is dropped with them. A second signal cuts what remains; a
+/// third one, or a second after the second one, drops the handlers that ignore that. Those that
+/// still run a second after the drain's time are dropped, too, with a line on stderr. A handler
+/// that computes is always waited for. Returns 0; or 1, after a line on stderr, if it cannot
+/// listen, or an object of each_context() cannot be made or started. For main().
 int run(server& what, const run_options& how = run_options());
 
 }  // namespace beck::http

@@ -8,7 +8,8 @@
 
 namespace beck::http {
 
-/// A status code. Every number from 100 to 599 is a valid value, named here or not.
+/// A status code. Every number from 100 to 599 is a valid value, named here or not. A reply may
+/// have one up to 999, which means the same as 500 (RFC 9110, section 15).
 enum class status : std::uint16_t {
   continue_ = 100,
   switching_protocols = 101,
