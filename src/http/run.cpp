@@ -26,7 +26,7 @@ task<> stop_on_signal(server& what, signal_set& signals, duration grace) {
 
 }  // namespace
 
-int run(server& what, const run_options& how) {
+int functions::run(server& what, const run_options& how) {
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t contexts = how.contexts() != 0 ? how.contexts() : processors;
   try {

@@ -188,8 +188,13 @@ class run_options {
   duration drain_ = server::default_grace;
 };
 
+namespace functions {
+
 /// Serves until SIGTERM or SIGINT, then drains; a second signal cuts what remains. Returns 0; or 1
 /// if it cannot listen, after a line on stderr. For main().
 int run(server& what, const run_options& how = run_options());
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http
