@@ -94,7 +94,7 @@ void socket_address::port(port_type port) noexcept {
 }
 
 address_text socket_address::to_text() const noexcept {
-  const auto host = address().to_string();
+  const auto host = address().to_text();
   text_writer<6> port_text;
   port_text.put(':');
   port_text.put_number(port(), 10);
