@@ -62,9 +62,10 @@ class greeter {
 
   void refuse(beck::http::refusal why, std::string& replies) {
     goes_on_ = false;
-    const beck::http::status status = status_of(why);
-    replies += "HTTP/1.1 " + std::to_string(number_of(status)) + " ";
-    replies.append(reason_of(status)).append("\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    const beck::http::status status = beck::http::status_of(why);
+    replies += "HTTP/1.1 " + std::to_string(beck::http::number_of(status)) + " ";
+    replies.append(beck::http::reason_of(status))
+        .append("\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   }
 
   beck::http::request_parser parser_;

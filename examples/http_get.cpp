@@ -40,7 +40,8 @@ beck::task<bool> get(http::client& web, std::string url) {
       co_return false;
     }
   }
-  std::printf("%u %llu %s\n", number_of(page.status()), bytes, std::string(page.url()).c_str());
+  std::printf("%u %llu %s\n", beck::http::number_of(page.status()), bytes,
+              std::string(page.url()).c_str());
   co_return page.status() == http::status::ok;
 }
 

@@ -15,7 +15,7 @@
 
 int main(int argc, char** argv) {
   beck::http::url upstream;
-  if (argc != 3 || parse_url(argv[2], upstream) != beck::http::url_error::none) {
+  if (argc != 3 || beck::http::parse_url(argv[2], upstream) != beck::http::url_error::none) {
     std::fprintf(stderr, "usage: http_proxy PORT http://HOST[:PORT]\n");
     return 2;
   }

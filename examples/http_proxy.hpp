@@ -72,12 +72,12 @@ class http_proxy {
     out.add("Via", "1.1 beck");
   }
   static void copy_reply(const http::reply& in, http::response& r) {
-    const unsigned number = number_of(in.status());
+    const unsigned number = http::number_of(in.status());
     r.status(number > 599 ? 502 : number);  // no status of HTTP
     for (const http::field_view f : in.head()) {
       if (!stays(in.head(), f)) r.add(f.name, f.value);
     }
-    if (in.head().has(http::field::content_length) && !is_bodiless(in.status())) {
+    if (in.head().has(http::field::content_length) && !http::is_bodiless(in.status())) {
       r.content_length(std::stoull(std::string(in.get(http::field::content_length))));
     }
   }

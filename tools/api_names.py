@@ -6,7 +6,8 @@ usage: api_names.py [--update]     compares, or writes the file anew
 
 A new name needs a test, an example and a reason; a name that goes breaks somebody's program. The headers are read by
 clang++-19 (or $CXX_FOR_NAMES): all names of namespace beck, and the public members of its classes. Namespaces called
-detail, constructors, destructors and operators are left out; overloads are one name.
+detail, constructors, destructors and operators are left out; overloads are one name. What is in a namespace called
+functions is listed as the program writes it, without that.
 """
 import json
 import os
@@ -46,6 +47,8 @@ def names_in(nodes, scope, access="public"):
             access = node["access"]
         elif kind == "NamespaceDecl" and name == "detail":
             continue
+        elif kind == "NamespaceDecl" and name == "functions":  # its names are written as those around it
+            yield from names_in(node.get("inner", []), scope)
         elif access == "public" and name not in ("", scope.rpartition("::")[2]):  # not the constructors
             yield from names_of(node, kind, f"{scope}::{name}")
 

@@ -28,7 +28,7 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 # The layers of the headers in include/beck/detail.
 DETAIL = {
     "base": """
-        checked_result fixed_text intrusive_list deferred_init ref_count text_sink text_view
+        checked_result fixed_text functions intrusive_list deferred_init ref_count text_sink text_view
         opaque_value
     """,
     "run": """

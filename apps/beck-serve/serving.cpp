@@ -97,7 +97,7 @@ log_entry entry_of(const http::exchange_record& record, std::string_view client,
   entry.received_bytes = record.request_bytes;
   entry.time_ns = beck::system_now().nanoseconds();
   entry.duration_ns = record.time.nanoseconds();
-  if (record.why != http::refusal::none) entry.refusal = text_of(record.why);
+  if (record.why != http::refusal::none) entry.refusal = http::text_of(record.why);
   entry.cut = record.cut;
   return entry;
 }

@@ -81,12 +81,11 @@ void file_object::assign(int handle, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
   int result = openable(d);
-  if (result == 0) {
-    const std::int64_t bytes = sys_of(d).file_size(handle);
-    if (bytes < 0) result = static_cast<int>(bytes);
-  }
+  file_facts facts;
+  if (result == 0) result = sys_of(d).examine_file(handle, facts);
   ec = make_error(result);
-  if (!ec) d.loop->open_file(d, handle, O_DIRECT);  // it may be
+  if (ec) return;
+  d.loop->open_file(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // direct, maybe
 }
 
 void file_object::assign(int handle) {
@@ -169,11 +168,11 @@ std::size_t file_object::call_now(file_operation& op, error_code& ec) const noex
     return 0;
   }
   const bool in_order = op.kind == op_kind::file_in_order;
-  if (in_order) op.offset = d.position;
+  if (in_order) op.offset = position_of(sys_of(d), d);
   ec = make_error(refused_offset(op));
   if (ec || (is_file_transfer(op.call) && bytes_left(op) == 0)) return 0;
   const int result = result_of_call(op, perform_file(sys_of(d), op));
-  if (in_order) d.position = op.offset + op.transferred;
+  if (in_order) move_position(op);
   ec = make_error(result);
   return op.transferred;
 }
@@ -186,12 +185,13 @@ std::uint64_t file_object::seek_to(std::int64_t offset, seek_basis whence,
               "a stream_file was moved to another position while an operation is under way");
   std::int64_t base = 0;
   if (d.fd < 0) base = -EBADF;
-  if (base == 0 && whence == seek_cur) base = static_cast<std::int64_t>(d.position);
+  const std::uint64_t present = d.fd < 0 ? d.position : position_of(sys_of(d), d);
+  if (base == 0 && whence == seek_cur) base = static_cast<std::int64_t>(present);
   if (base == 0 && whence == seek_end) base = sys_of(d).file_size(d.fd);
   std::int64_t position = 0;
   if (base < 0 || __builtin_add_overflow(base, offset, &position) || position < 0) {
     ec = make_error(base < 0 ? static_cast<int>(base) : -EINVAL);
-    return d.position;
+    return present;
   }
   ec = error_code();
   d.position = static_cast<std::uint64_t>(position);

@@ -64,8 +64,9 @@ bool is_unchanged(const request_head& in, const representation_state& state, con
 
 }  // namespace
 
-condition_result evaluate_conditions(const request_head& head, const representation_state& state,
-                                     std::int64_t now) noexcept {
+condition_result functions::evaluate_conditions(const request_head& head,
+                                                const representation_state& state,
+                                                std::int64_t now) noexcept {
   const method asked = head.method();
   if (asked == method::connect || asked == method::options || asked == method::trace) return {};
   const bool is_read = asked == method::get || asked == method::head;

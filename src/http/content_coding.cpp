@@ -76,7 +76,7 @@ struct coding_list {
 
 }  // namespace
 
-std::string_view name_of(content_coding c) noexcept {
+std::string_view functions::name_of(content_coding c) noexcept {
   return coding_names[static_cast<unsigned>(c)];
 }
 

@@ -122,7 +122,8 @@ date_text::date_text(std::int64_t seconds) noexcept {
   write_number(text_ + 23, in_day % 60, 2);
 }
 
-bool parse_date(std::string_view text, std::int64_t now, std::int64_t& seconds) noexcept {
+bool functions::parse_date(std::string_view text, std::int64_t now,
+                           std::int64_t& seconds) noexcept {
   date_reader in{text};
   const std::size_t comma = text.find(',');
   const bool has_short_year = comma != std::string_view::npos && comma != 3;

@@ -27,19 +27,20 @@ bool take_tag(std::string_view& rest, entity_tag& to) noexcept {
 
 }  // namespace
 
-bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept {
+bool functions::parse_entity_tag(std::string_view text, entity_tag& to) noexcept {
   entity_tag found;
   if (!take_tag(text, found) || !text.empty()) return false;
   to = found;
   return true;
 }
 
-bool is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept {
+bool functions::is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept {
   if (how == tag_comparison::strong && (a.is_weak || b.is_weak)) return false;
   return !a.text.empty() && a.text == b.text;
 }
 
-tag_match match_tags(std::string_view list, const entity_tag& tag, tag_comparison how) noexcept {
+tag_match functions::match_tags(std::string_view list, const entity_tag& tag,
+                                tag_comparison how) noexcept {
   if (list == "*") return tag_match::any;
   bool is_found = false;
   bool is_empty = true;

@@ -90,7 +90,7 @@ static_assert(media_rows_are_sorted());
 
 }  // namespace
 
-std::string_view media_type_of(std::string_view file_name) noexcept {
+std::string_view functions::media_type_of(std::string_view file_name) noexcept {
   constexpr std::string_view unknown = "application/octet-stream";
   const std::string_view name = file_name.substr(file_name.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');

@@ -99,14 +99,14 @@ void append_refusals(std::string& to, const server_stats& of) {
 
 }  // namespace
 
-std::string metrics_text(const server_stats& of) {
+std::string functions::metrics_text(const server_stats& of) {
   std::string text;
   for (const auto& one : server_rows) append(text, one, of);
   append_refusals(text, of);
   return text;
 }
 
-std::string metrics_text(const server_stats& of, const context_stats& context) {
+std::string functions::metrics_text(const server_stats& of, const context_stats& context) {
   std::string text = metrics_text(of);
   for (const auto& one : context_rows) append(text, one, context);
   append(text, depth_row, context);

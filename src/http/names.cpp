@@ -79,25 +79,27 @@ constexpr status_row statuses[] = {
 
 }  // namespace
 
-std::string_view name_of(method m) noexcept { return method_names[static_cast<unsigned>(m)]; }
+std::string_view functions::name_of(method m) noexcept {
+  return method_names[static_cast<unsigned>(m)];
+}
 
-method to_method(std::string_view name) noexcept {
+method functions::to_method(std::string_view name) noexcept {
   for (unsigned i = 1; i < std::size(method_names); ++i)
     if (method_names[i] == name) return static_cast<method>(i);
   return method::other;
 }
 
-std::string_view reason_of(status s) noexcept {
+std::string_view functions::reason_of(status s) noexcept {
   for (const status_row& each : statuses)
     if (each.code == s) return each.reason;
   return {};
 }
 
-std::string_view name_of(field f) noexcept {
+std::string_view functions::name_of(field f) noexcept {
   return detail::field_names[static_cast<std::size_t>(f)];
 }
 
-field to_field(std::string_view name) noexcept {
+field functions::to_field(std::string_view name) noexcept {
   if (name.size() < 2 || name.size() >= detail::byte_block::bytes) return field::other;
   for (const char c : name)
     if (static_cast<unsigned char>(c) < 0x20) return field::other;

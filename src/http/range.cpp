@@ -69,7 +69,7 @@ char* put(char* at, std::uint64_t number) noexcept {
 
 }  // namespace
 
-byte_ranges parse_range(std::string_view value, std::uint64_t size) noexcept {
+byte_ranges functions::parse_range(std::string_view value, std::uint64_t size) noexcept {
   BECK_ASSERT(size >> 63 == 0, "a size of 2^63 bytes or more");
   constexpr std::string_view unit = "bytes=";
   if (!detail::equal_in_any_case(value.substr(0, unit.size()), unit)) return {};

@@ -79,10 +79,14 @@ static_assert(std::size(rows) == static_cast<unsigned>(refusal::body_late) + 1);
 
 }  // namespace
 
-status status_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].answer; }
+status functions::status_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].answer; }
 
-std::string_view name_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].name; }
+std::string_view functions::name_of(refusal r) noexcept {
+  return rows[static_cast<unsigned>(r)].name;
+}
 
-std::string_view text_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].text; }
+std::string_view functions::text_of(refusal r) noexcept {
+  return rows[static_cast<unsigned>(r)].text;
+}
 
 }  // namespace beck::http

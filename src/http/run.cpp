@@ -262,7 +262,7 @@ run_options& run_options::add(detail::context_objects& objects) {
   return *this;
 }
 
-int run(server& what, const run_options& how) {
+int functions::run(server& what, const run_options& how) {
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   try {
     detail::serving_program whole(what, how, how.contexts() != 0 ? how.contexts() : processors);

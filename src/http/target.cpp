@@ -72,11 +72,11 @@ bool is_decoded_to(std::string_view raw, std::string_view text) noexcept {
 
 }  // namespace
 
-std::string_view text_of(path_error e) noexcept {
+std::string_view functions::text_of(path_error e) noexcept {
   return path_error_texts[static_cast<unsigned>(e)];
 }
 
-target_parts split_target(std::string_view target) noexcept {
+target_parts functions::split_target(std::string_view target) noexcept {
   if (target.substr(0, 1) != "/") {
     const std::size_t scheme = target.find("://");
     if (scheme == std::string_view::npos) return {};
@@ -90,7 +90,7 @@ target_parts split_target(std::string_view target) noexcept {
           has_query};
 }
 
-decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept {
+decoded_path functions::decode_path(std::string_view raw, mutable_buffer room) noexcept {
   if (raw.substr(0, 1) != "/") return {path_error::not_absolute, {}};
   char* const out = static_cast<char*>(room.data());
   static_assert(path_room == beck::detail::byte_block::bytes);
@@ -148,7 +148,8 @@ std::string_view query_parameters::get(std::string_view name) const noexcept {
   return {};
 }
 
-bool decode_parameter(std::string_view raw, mutable_buffer room, std::string_view& to) noexcept {
+bool functions::decode_parameter(std::string_view raw, mutable_buffer room,
+                                 std::string_view& to) noexcept {
   char* const out = static_cast<char*>(room.data());
   std::size_t bytes = 0;
   for (std::size_t at = 0; at < raw.size();) {

@@ -175,9 +175,11 @@ class url_writer {
 
 }  // namespace
 
-std::string_view text_of(url_error e) noexcept { return url_error_texts[static_cast<unsigned>(e)]; }
+std::string_view functions::text_of(url_error e) noexcept {
+  return url_error_texts[static_cast<unsigned>(e)];
+}
 
-url_error parse_url(std::string_view text, url& to) noexcept {
+url_error functions::parse_url(std::string_view text, url& to) noexcept {
   if (text.size() > url::bytes_max) return url_error::too_long;
   const std::size_t colon = text.find(':');
   const std::string_view scheme = text.substr(0, colon);
@@ -203,12 +205,12 @@ url_error parse_url(std::string_view text, url& to) noexcept {
   return url_error::none;
 }
 
-bool is_same_origin(const url& a, const url& b) noexcept {
+bool functions::is_same_origin(const url& a, const url& b) noexcept {
   return a.is_https == b.is_https && a.port == b.port && detail::equal_in_any_case(a.host, b.host);
 }
 
-url_error resolve_reference(const url& base, std::string_view reference, mutable_buffer room,
-                            std::string_view& to) noexcept {
+url_error functions::resolve_reference(const url& base, std::string_view reference,
+                                       mutable_buffer room, std::string_view& to) noexcept {
   if (reference.size() > url::bytes_max) return url_error::too_long;
   url_writer out(room);
   const std::size_t first = reference.find_first_of(":/?#");

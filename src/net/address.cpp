@@ -31,7 +31,7 @@ std::size_t address_v4::to_chars(char* out, std::size_t capacity) const noexcept
   return text.copy_to(out, capacity);
 }
 
-address_text address_v4::to_string() const noexcept {
+address_text address_v4::to_text() const noexcept {
   text_writer<text_max> text;
   write_dotted(text, *this);
   return address_text(text_view(text.data(), text.size()));

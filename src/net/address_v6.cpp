@@ -128,7 +128,7 @@ std::size_t address_v6::to_chars(char* out, std::size_t capacity) const noexcept
   return write(*this).copy_to(out, capacity);
 }
 
-address_text address_v6::to_string() const noexcept {
+address_text address_v6::to_text() const noexcept {
   const auto text = write(*this);
   return address_text(text_view(text.data(), text.size()));
 }

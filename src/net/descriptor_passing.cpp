@@ -38,6 +38,11 @@ unique_fd taken_from(unsigned char* place) noexcept {
 
 }  // namespace
 
+passed_descriptors::passed_descriptors(const int* fds, std::size_t count) noexcept {
+  BECK_ASSERT(count != 0 && count <= capacity, "one message carries 1 to 16 descriptors");
+  write(fds, count);
+}
+
 void passed_descriptors::write(const int* fds, std::size_t count) noexcept {
   std::memset(control_.bytes, 0, sizeof control_.bytes);
   cmsghdr entry{};

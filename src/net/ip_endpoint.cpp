@@ -94,7 +94,7 @@ void socket_address::port(port_type port) noexcept {
 }
 
 address_text socket_address::to_text() const noexcept {
-  const auto host = address().to_string();
+  const auto host = address().to_text();
   text_writer<6> port_text;
   port_text.put(':');
   port_text.put_number(port(), 10);
@@ -116,7 +116,7 @@ std::size_t hash_value(const socket_address& e) noexcept {
   return hash_value(e.address()) ^ (e.port() * 0x9e3779b97f4a7c15);
 }
 
-port_type make_port(long number, error_code& ec) noexcept {
+port_type functions::make_port(long number, error_code& ec) noexcept {
   if (number < 0 || number > 65535) {
     ec = error::invalid_argument;
     return 0;
@@ -125,7 +125,7 @@ port_type make_port(long number, error_code& ec) noexcept {
   return static_cast<port_type>(number);
 }
 
-port_type make_port(long number) {
+port_type functions::make_port(long number) {
   error_code ec;
   const auto port = make_port(number, ec);
   if (ec) {

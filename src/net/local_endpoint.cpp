@@ -63,14 +63,14 @@ text_view socket_path::view() const noexcept {
   return {text, text[0] == '\0' ? room : ::strnlen(text, room)};
 }
 
-path_text socket_path::path() const noexcept { return path_text(view()); }
+std::string socket_path::path() const { return std::string(view()); }
 
 bool socket_path::is_abstract() const noexcept { return !view().empty() && view()[0] == '\0'; }
 
 bool socket_path::is_unnamed() const noexcept { return view().empty(); }
 
 path_text socket_path::to_text() const noexcept {
-  if (!is_abstract()) return path();
+  if (!is_abstract()) return path_text(view());
   path_text text;
   for (const char c : view()) text.append(text_view(c == '\0' ? "@" : &c, 1));
   return text;

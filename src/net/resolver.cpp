@@ -123,7 +123,7 @@ class collected_addresses final : public name_sink {
 
 }  // namespace
 
-void throw_name_error(const error_code& ec, text_view host, text_view service) {
+void functions::throw_name_error(const error_code& ec, text_view host, text_view service) {
   const bool of_service = ec.category() == addrinfo_category();
   throw_error(ec, of_service ? "resolve service" : "resolve host", of_service ? service : host);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The memory block behind results: a head, the addresses, the two names.
+// The memory block behind results: a head, the addresses, room for entries, the two names.
 #include <beck/net/resolver_results.hpp>
 
 #include <cstring>
@@ -20,14 +20,18 @@ struct name_answer::block {
   socket_address* at(std::size_t i) noexcept {
     return reinterpret_cast<socket_address*>(this + 1) + i;
   }
-  char* names() noexcept { return reinterpret_cast<char*>(at(addresses)); }
+  char* entry_at(std::size_t i) noexcept {
+    return reinterpret_cast<char*>(at(addresses)) + i * entry_bytes;
+  }
+  char* names() noexcept { return entry_at(addresses); }
 };
 
 name_answer::name_answer(const socket_address* addresses, std::size_t count, text_view host,
                          text_view service) {
   static_assert(sizeof(block) % alignof(socket_address) == 0);
+  static_assert(sizeof(socket_address) % alignof(void*) == 0);
   const std::size_t bytes =
-      sizeof(block) + count * sizeof(socket_address) + host.size() + service.size();
+      sizeof(block) + count * (sizeof(socket_address) + entry_bytes) + host.size() + service.size();
   // Not from the block cache: threads of the pool allocate these blocks, and other threads free
   // them.
   block_ = ::new (::operator new(bytes)) block;
@@ -56,6 +60,11 @@ std::size_t name_answer::size() const noexcept { return block_ != nullptr ? bloc
 const socket_address& name_answer::address(std::size_t at) const noexcept {
   BECK_ASSERT(at < size(), "the results of a lookup have no address with this index");
   return *block_->at(at);
+}
+
+void* name_answer::entry_place(std::size_t at) const noexcept {
+  BECK_ASSERT(at < size(), "the results of a lookup have no entry with this index");
+  return block_->entry_at(at);
 }
 
 text_view name_answer::host() const noexcept {

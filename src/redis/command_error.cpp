@@ -135,9 +135,9 @@ constinit storage category_object;
 
 const std::error_category& error_category() noexcept { return category_object.value; }
 
-std::string_view name_of(error e) noexcept { return row_of(e).name; }
+std::string_view functions::name_of(error e) noexcept { return row_of(e).name; }
 
-error error_of(std::string_view text) noexcept {
+error functions::error_of(std::string_view text) noexcept {
   const std::string_view word = text.substr(0, text.find(' '));
   if (word.empty()) return error::server;
   for (const row& one : rows)

@@ -264,7 +264,7 @@ std::size_t detail::find_block(const arguments& command) noexcept {
   return block;
 }
 
-command_facts facts_of(const arguments& command) noexcept {
+command_facts functions::facts_of(const arguments& command) noexcept {
   command_facts facts;
   const command_row* const row = detail::find_row(command);
   if (row == nullptr) return facts;

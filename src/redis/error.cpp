@@ -102,11 +102,11 @@ static_assert(std::size(type_names) == static_cast<unsigned>(data_type::end) + 1
 
 const std::error_category& protocol_category() noexcept { return category_object.value; }
 
-std::string_view name_of(protocol_error e) noexcept {
+std::string_view functions::name_of(protocol_error e) noexcept {
   return reason_rows[static_cast<unsigned>(e) - 1].name;
 }
 
-std::string_view name_of(data_type type) noexcept {
+std::string_view functions::name_of(data_type type) noexcept {
   return type_names[static_cast<unsigned>(type)];
 }
 

@@ -35,7 +35,7 @@ std::string_view hashed_part(std::string_view key) noexcept {
 
 }  // namespace
 
-std::uint16_t key_slot(std::string_view key) noexcept {
+std::uint16_t functions::key_slot(std::string_view key) noexcept {
   unsigned sum = 0;
   for (const char c : hashed_part(key))
     sum = (sum << 8 ^ checksums[(sum >> 8 ^ static_cast<unsigned char>(c)) & 0xff]) & 0xffff;

@@ -241,9 +241,11 @@ void checker::tell_shrunk(const check_outcome& outcome, const attempt& smallest,
 
 }  // namespace
 
-void fail(text_view report) { throw std::runtime_error(std::string(report.data(), report.size())); }
+void functions::fail(text_view report) {
+  throw std::runtime_error(std::string(report.data(), report.size()));
+}
 
-check_outcome check(const check_options& how, program_ref program) {
+check_outcome functions::check(const check_options& how, program_ref program) {
   if (options::replay(how) == nullptr && options::count(how) == 0) {
     throw std::invalid_argument("beck::testing::sim::check: 0 seeds; it takes at least 1");
   }

@@ -101,7 +101,7 @@ void parse(int argc, char** argv, arguments& parsed) {
 
 }  // namespace
 
-int check(int argc, char** argv, program_ref program, const check_options& how) {
+int functions::check(int argc, char** argv, program_ref program, const check_options& how) {
   const char* command = argc > 0 ? argv[0] : "";
   arguments parsed;
   parsed.how = how;

@@ -204,8 +204,8 @@ class callback_judge final : public shrink_judge {
 
 }  // namespace
 
-tape shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*), void* data,
-                   const shrink_options& how) {
+tape functions::shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*),
+                              void* data, const shrink_options& how) {
   callback_judge judge(still_fails, data, how, failing.choices());
   shrinker search(tape_access::draws_of(failing), judge, shrink_access::tries_max(how));
   return tape_access::make(search.run());

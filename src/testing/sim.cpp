@@ -199,7 +199,7 @@ sim::tape world::tape() const {
   return tape_access::make(draws.tape());
 }
 
-std::uint64_t sim_hash(io_context& context) noexcept {
+std::uint64_t functions::sim_hash(io_context& context) noexcept {
   auto* simulated = dynamic_cast<sim_system*>(&loop_of(context.get_executor()).sys());
   return simulated == nullptr ? 0 : simulated->world().digest().value();
 }

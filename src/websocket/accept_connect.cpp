@@ -60,7 +60,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, connect_op
   if (got.error()) co_return result(got.error(), stream());
   http::reply answer = std::move(got).value();
   if (answer.status() != http::status::switching_protocols) {
-    const error_code ec(static_cast<int>(number_of(answer.status())), rejection_category());
+    const error_code ec(static_cast<int>(http::number_of(answer.status())), rejection_category());
     co_return result(ec, stream());
   }
   std::string_view protocol;
@@ -82,7 +82,8 @@ connect_options& connect_options::add(std::string_view name, std::string_view va
   return *this;
 }
 
-task<io_result<stream>> accept(http::request& q, http::response& reply, accept_options how) {
+task<io_result<stream>> functions::accept(http::request& q, http::response& reply,
+                                          accept_options how) {
   using result = io_result<stream>;
   const detail::upgrade_check checked = detail::check_request(q.head(), how);
   if (checked.error) {
@@ -100,7 +101,8 @@ task<io_result<stream>> accept(http::request& q, http::response& reply, accept_o
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }
 
-task<io_result<stream>> connect(http::client& by, std::string_view url, connect_options how) {
+task<io_result<stream>> functions::connect(http::client& by, std::string_view url,
+                                           connect_options how) {
   return connect_to(by, detail::http_url(url), std::move(how));
 }
 

@@ -133,8 +133,8 @@ const std::error_category& stream_category() noexcept { return stream_category_o
 
 const std::error_category& rejection_category() noexcept { return rejection_category_object.value; }
 
-std::string_view name_of(stream_error e) noexcept { return row_of(e).name; }
+std::string_view functions::name_of(stream_error e) noexcept { return row_of(e).name; }
 
-close_code code_for(stream_error e) noexcept { return row_of(e).told; }
+close_code functions::code_for(stream_error e) noexcept { return row_of(e).told; }
 
 }  // namespace beck::websocket

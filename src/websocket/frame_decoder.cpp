@@ -32,8 +32,8 @@ bool is_known(unsigned number) noexcept { return number <= 2 || (number >= 8 && 
 
 }  // namespace
 
-std::size_t write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
-                             const mask_key* key) noexcept {
+std::size_t functions::write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
+                                        const mask_key* key) noexcept {
   const unsigned masked = key != nullptr ? mask_bit : 0;
   std::size_t more = 0;  // bytes of the length behind the first
   unsigned length = static_cast<unsigned>(bytes);

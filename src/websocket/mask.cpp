@@ -76,7 +76,8 @@ std::uint32_t mask_few(char* data, std::size_t bytes, std::uint32_t key) noexcep
 
 }  // namespace
 
-void apply_mask(char* data, std::size_t bytes, mask_key key, std::uint64_t offset) noexcept {
+void functions::apply_mask(char* data, std::size_t bytes, mask_key key,
+                           std::uint64_t offset) noexcept {
   char rotated[sizeof key.bytes];
   for (std::size_t i = 0; i < sizeof rotated; ++i) rotated[i] = key.bytes[(offset + i) % 4];
   std::uint32_t word;

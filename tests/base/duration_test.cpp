@@ -109,6 +109,48 @@ TEST_CASE("durations compare with each other and with std::chrono's") {
   CHECK(duration::min() < duration::zero());
 }
 
+TEST_CASE("durations convert to std::chrono's, implicitly where nothing is lost") {
+  const std::chrono::nanoseconds exact = duration(7);
+  CHECK(exact == 7ns);
+  const std::chrono::duration<double> seconds = duration(1'500'000'000);
+  CHECK(seconds.count() == 1.5);
+  CHECK(std::chrono::milliseconds(duration(1'999'999)) == 1ms);
+  CHECK(std::chrono::milliseconds(duration(-1'999'999)) == -1ms);
+  CHECK(static_cast<std::chrono::hours>(duration(7'300'000'000'000)) == 2h);
+  CHECK(std::chrono::nanoseconds(duration::max()) == std::chrono::nanoseconds::max());
+  CHECK(std::chrono::nanoseconds(duration::min()) == std::chrono::nanoseconds::min());
+  using picoseconds = std::chrono::duration<long long, std::pico>;
+  CHECK(picoseconds(duration(3)).count() == 3000);
+  CHECK(picoseconds(duration::max()) == picoseconds::max());
+  CHECK(picoseconds(duration::min()) == picoseconds::min());
+  using narrow = std::chrono::duration<int, std::milli>;
+  CHECK(narrow(duration::max()).count() == std::numeric_limits<int>::max());
+  CHECK(narrow(duration::min()).count() == std::numeric_limits<int>::min());
+  using unsigned_seconds = std::chrono::duration<unsigned char>;
+  CHECK(unsigned_seconds(duration(-5s)).count() == 0);
+  CHECK(unsigned_seconds(duration(300s)).count() == 255);
+  static_assert(std::is_convertible_v<duration, picoseconds>);
+  static_assert(!std::is_convertible_v<duration, std::chrono::microseconds>);
+  using thirds = std::chrono::duration<long long, std::ratio<1, 2'500'000'000>>;
+  static_assert(!std::is_convertible_v<duration, thirds>);  // a nanosecond is 2.5 of them
+  static_assert(!std::is_constructible_v<long long, duration>);
+}
+
+TEST_CASE("points in time convert to those of std::chrono's clock, and to no other") {
+  using steady = std::chrono::steady_clock::time_point;
+  using date = std::chrono::system_clock::time_point;
+  const steady now = time_point(duration(5));
+  CHECK(now.time_since_epoch() == 5ns);
+  CHECK(time_point(now) == time_point(duration(5)));
+  CHECK(steady(time_point::max()) == steady::max());
+  const beck::system_time_point then(duration(1'700'000'000'999'999'999));
+  CHECK(std::chrono::sys_seconds(then).time_since_epoch() == 1'700'000'000s);
+  static_assert(std::is_convertible_v<beck::system_time_point, date>);
+  static_assert(!std::is_convertible_v<beck::system_time_point, std::chrono::sys_seconds>);
+  static_assert(!std::is_constructible_v<steady, beck::system_time_point>);
+  static_assert(!std::is_constructible_v<date, time_point>);
+}
+
 TEST_CASE("a time point comes from the steady clock and keeps its nanoseconds") {
   const auto now = std::chrono::steady_clock::now();
   const time_point t = now;

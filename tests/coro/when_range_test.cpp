@@ -88,11 +88,11 @@ TEST_CASE("when_all of a range gives the values in its order") {
 TEST_CASE("one task is no range: it takes the other form of when_all, when_any and race") {
   beck::sync_wait([]() -> beck::task<> {
     const auto seven = []() -> beck::task<int> { co_return 7; };
-    const auto all = co_await when_all(seven());
+    const auto all = co_await beck::when_all(seven());
     CHECK(all.get<0>() == 7);
-    const auto any = co_await when_any(seven());
+    const auto any = co_await beck::when_any(seven());
     CHECK(any.index() == 0);
-    CHECK(co_await race(seven()) == 7);
+    CHECK(co_await beck::race(seven()) == 7);
   });
 }
 

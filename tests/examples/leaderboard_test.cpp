@@ -32,7 +32,7 @@ task<> ask(http::call call, got& to) {
   const http::reply r = std::move(finished).value();
   auto text = co_await r.body().async_read_all(100'000);
   if (text.error()) co_return;
-  to = {number_of(r.status()), std::move(text.value_), std::string(r.get(http::field::retry_after)),
+  to = {http::number_of(r.status()), std::move(*text), std::string(r.get(http::field::retry_after)),
         std::string(r.get(http::field::content_type))};
 }
 

@@ -75,8 +75,8 @@ task<outcome> finish(sim::world& world, beck::http::detail::call_finish call) {
   const http::reply r = std::move(got).value();
   auto text = co_await r.body().async_read_all(100'000);
   if (text.error()) co_return to;
-  to.status = number_of(r.status());
-  to.body = std::move(text.value_);
+  to.status = http::number_of(r.status());
+  to.body = std::move(*text);
   if (to.status == 503) sim::require(r.get(http::field::retry_after) == "1", "no Retry-After");
   co_return to;
 }

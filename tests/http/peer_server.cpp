@@ -175,7 +175,7 @@ class request_log {
       if (target == "/stats") return;
       line.assign(method).append(" ").append(target);
     } else {
-      line.append(text_of(record.why));
+      line.append(http::text_of(record.why));
     }
     std::fprintf(file_, "%s\n", line.c_str());
     std::fflush(file_);

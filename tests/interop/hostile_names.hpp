@@ -37,6 +37,7 @@ BECK_TEST_NAME(co_spawn);
 BECK_TEST_NAME(configure);
 BECK_TEST_NAME(connect);
 BECK_TEST_NAME(default_executor);
+BECK_TEST_NAME(default_executor_of);
 BECK_TEST_NAME(defer);
 BECK_TEST_NAME(dispatch);
 BECK_TEST_NAME(executor_at);

@@ -49,6 +49,16 @@ TEST_CASE("an IPv4 address converts between number, bytes and text") {
   CHECK(make_address_v4(address_v4::bytes_type{192, 168, 1, 2}) == a);
 }
 
+TEST_CASE("the text of an address is a string, which may be appended to and searched") {
+  auto text = beck::ip::make_address("10.0.0.1").to_string();
+  text += ":80";
+  CHECK(text == "10.0.0.1:80");
+  CHECK(text.find(':') == 8);
+  CHECK(text.substr(0, 4) == "10.0");
+  CHECK(beck::ip::make_address_v6("::1").to_string().append("/128") == "::1/128");
+  CHECK((beck::ip::make_address("10.0.0.1").to_text() == "10.0.0.1"));
+}
+
 TEST_CASE("the kinds of IPv4 addresses are told apart") {
   CHECK(address_v4().is_unspecified());
   CHECK(address_v4::any() == address_v4());

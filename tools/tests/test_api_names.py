@@ -31,6 +31,8 @@ namespace ip { enum class family { v4, v6 }; using number = int; }
 template <class T> concept stream = requires(T& t) { t.close(); };
 inline constexpr int limit = 3;
 namespace detail { struct internal { int part; }; }
+namespace functions { int spawn(int); template <class T> void race(T); }
+using namespace functions;
 }
 namespace beck::detail { int helper(); }
 namespace other { int foreign; }
@@ -42,6 +44,7 @@ beck::ip::family::v4
 beck::ip::family::v6
 beck::ip::number
 beck::limit
+beck::race
 beck::result
 beck::result::specialised
 beck::result::value_type
@@ -52,6 +55,7 @@ beck::socket::options::size
 beck::socket::send
 beck::socket::wait_read
 beck::socket::wait_type
+beck::spawn
 beck::stream
 """
 

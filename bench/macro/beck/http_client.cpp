@@ -41,7 +41,7 @@ beck::task<bool> call(session& s, beck::mutable_buffer part) {
     if (error == beck::error::eof) break;
     if (error) bench::fail(error.message().c_str());
   }
-  co_return s.calls.take(number_of(page.status()), bytes);
+  co_return s.calls.take(beck::http::number_of(page.status()), bytes);
 }
 
 beck::task<> calls_in_turn(session& s) {

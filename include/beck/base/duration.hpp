@@ -8,6 +8,7 @@
 #include <compare>
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 namespace beck {
 
@@ -19,11 +20,20 @@ concept duration_like = requires(const D& d) {
   requires std::is_arithmetic_v<std::remove_cvref_t<decltype(d.count())>>;
   requires(D::period::num > 0 && D::period::den > 0);
 };
+/// The type of count().
+template <duration_like D>
+using count_of = std::remove_cvref_t<decltype(std::declval<const D&>().count())>;
+/// A nanosecond is a whole number of its units, or they are numbers of floating point.
+template <class D>
+concept fine_duration =
+    duration_like<D> &&
+    (std::floating_point<count_of<D>> || (D::period::num == 1 && D::period::den % 1000000000 == 0));
 
 }  // namespace detail
 
-/// A signed number of nanoseconds. Converts from std::chrono::duration and the like. Arithmetic
-/// saturates at min() and max(). A value; any thread.
+/// A signed number of nanoseconds. Converts from std::chrono::duration and the like, and to them
+/// as they convert to each other: explicitly if the unit is longer than a nanosecond. Arithmetic
+/// and conversions saturate. A value; any thread.
 class duration {
  public:
   /// Makes zero.
@@ -36,6 +46,12 @@ class duration {
   template <detail::duration_like D>
   constexpr duration(const D& d) noexcept
       : ns_(from_count<D::period::num, D::period::den>(d.count())) {}
+
+  /// Converts, saturating. A part of a unit is dropped, as std::chrono::duration_cast does.
+  template <detail::duration_like D>
+  constexpr explicit(!detail::fine_duration<D>) operator D() const noexcept {
+    return D(to_count<D::period::num, D::period::den, detail::count_of<D>>(ns_));
+  }
 
   /// Returns the number of nanoseconds.
   constexpr long long nanoseconds() const noexcept { return ns_; }
@@ -69,16 +85,8 @@ class duration {
  private:
   static constexpr long long highest = 9223372036854775807LL;
   static constexpr long long lowest = -highest - 1;
-  static constexpr unsigned long long ns_per_second = 1000000000;
-
-  static constexpr unsigned long long gcd(unsigned long long a, unsigned long long b) noexcept {
-    while (b != 0) {
-      const auto rest = a % b;
-      a = b;
-      b = rest;
-    }
-    return a;
-  }
+  static constexpr long long ns_per_second = 1000000000;
+  __extension__ using wide = __int128;
 
   template <long long Num, long long Den, class Rep>
   static constexpr long long from_count(Rep count) noexcept {
@@ -86,40 +94,16 @@ class duration {
       return from_float(count * (static_cast<Rep>(Num) * static_cast<Rep>(ns_per_second) /
                                  static_cast<Rep>(Den)));
     } else {
-      // One unit is up / down nanoseconds, in lowest terms.
-      constexpr auto common =
-          gcd(static_cast<unsigned long long>(Num), static_cast<unsigned long long>(Den));
-      constexpr auto num = static_cast<unsigned long long>(Num) / common;
-      constexpr auto den = static_cast<unsigned long long>(Den) / common;
-      constexpr auto shared = gcd(ns_per_second, den);
-      constexpr auto down = den / shared;
-      unsigned long long up = 0, product = 0;
-      if (__builtin_mul_overflow(num, ns_per_second / shared, &up) ||
-          __builtin_mul_overflow(up, down, &product)) {
-        // A unit of centuries, or an odd fraction: no clock has these; the nearest is good enough.
-        return from_float(static_cast<long double>(count) *
-                          (static_cast<long double>(num) * static_cast<long double>(ns_per_second) /
-                           static_cast<long double>(den)));
-      }
-      return from_integer(count, up, down);
+      // One unit is up / down nanoseconds. Most units are whole ones: then nothing is divided.
+      constexpr bool is_whole = ns_per_second % Den == 0;
+      constexpr wide up = wide(Num) * (is_whole ? ns_per_second / Den : ns_per_second);
+      constexpr wide down = is_whole ? 1 : Den;
+      constexpr wide count_max = highest * down / up;
+      if (count > count_max) return highest;
+      if (count < -count_max) return lowest;
+      const wide product = count * up;
+      return static_cast<long long>(product / down + (product % down > 0 ? 1 : 0));
     }
-  }
-
-  template <class Rep>
-  static constexpr long long from_integer(Rep count, unsigned long long up,
-                                          unsigned long long down) noexcept {
-    bool negative = false;
-    if constexpr (std::signed_integral<Rep>) negative = count < 0;
-    const auto bits = static_cast<unsigned long long>(count);
-    const auto magnitude = negative ? 0 - bits : bits;
-    const auto rest = magnitude % down * up;
-    const auto part = rest / down + (!negative && rest % down != 0 ? 1 : 0);
-    unsigned long long ns = 0;
-    if (__builtin_mul_overflow(magnitude / down, up, &ns) ||
-        __builtin_add_overflow(ns, part, &ns) || ns > static_cast<unsigned long long>(highest)) {
-      return negative ? lowest : highest;
-    }
-    return negative ? -static_cast<long long>(ns) : static_cast<long long>(ns);
   }
 
   template <class Float>
@@ -130,6 +114,20 @@ class duration {
     if (ns <= -limit) return lowest;
     const auto whole = static_cast<long long>(ns);
     return static_cast<Float>(whole) < ns ? whole + 1 : whole;
+  }
+
+  template <long long Num, long long Den, class Rep>
+  static constexpr Rep to_count(long long ns) noexcept {
+    if constexpr (std::floating_point<Rep>) {
+      return static_cast<Rep>(ns) * static_cast<Rep>(Den) /
+             (static_cast<Rep>(Num) * static_cast<Rep>(ns_per_second));
+    } else {
+      constexpr int bits = sizeof(Rep) * 8 - std::is_signed_v<Rep>;
+      constexpr wide most = (wide(1) << bits) - 1;
+      constexpr wide least = std::is_signed_v<Rep> ? -most - 1 : 0;
+      const wide count = wide(ns) * Den / (wide(Num) * ns_per_second);
+      return static_cast<Rep>(count < least ? least : count > most ? most : count);
+    }
   }
 
   long long ns_ = 0;
@@ -174,6 +172,14 @@ class basic_time_point {
              (Clock == clock_kind::system && system_time_like<T>))
   constexpr basic_time_point(const T& t) noexcept : since_epoch_(t.time_since_epoch()) {}
 
+  /// Converts as the duration since the epoch does.
+  template <class T>
+    requires((Clock == clock_kind::steady && time_point_like<T>) ||
+             (Clock == clock_kind::system && system_time_like<T>))
+  constexpr explicit(!fine_duration<typename T::duration>) operator T() const noexcept {
+    return T(static_cast<typename T::duration>(since_epoch_));
+  }
+
   /// Returns the time since the clock's epoch.
   constexpr duration time_since_epoch() const noexcept { return since_epoch_; }
   /// Returns the nanoseconds since the clock's epoch.
@@ -213,9 +219,9 @@ class basic_time_point {
 
 }  // namespace detail
 
-/// A point in time of the steady clock; points of std::chrono::steady_clock convert to it.
+/// A point in time of the steady clock; converts from and to points of std::chrono::steady_clock.
 using time_point = detail::basic_time_point<detail::clock_kind::steady>;
-/// A date; points of std::chrono::system_clock convert to it.
+/// A date; converts from and to points of std::chrono::system_clock.
 using system_time_point = detail::basic_time_point<detail::clock_kind::system>;
 
 }  // namespace beck

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <beck/base/error.hpp>
+#include <beck/detail/functions.hpp>
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
@@ -14,11 +15,15 @@
 
 namespace beck {
 
+namespace functions {
+
 /// Drops a result on purpose: `beck::ignore(co_await op)`.
 template <class R>
 constexpr void ignore(R&& result) noexcept {
   if constexpr (requires { result.ignore(); }) result.ignore();
 }
+
+}  // namespace functions
 
 /// An error and no, one or two values. Structured bindings have the error first: `auto [ec, n] =
 /// ...`. Bind only results whose values are trivially destructible (g++ 15 leaks the others); take

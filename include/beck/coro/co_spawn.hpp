@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <beck/coro/task.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/token_scope.hpp>
 #include <beck/run/async_result.hpp>
 #include <beck/run/post.hpp>
@@ -111,7 +112,6 @@ void refuse_work() {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// The result for a handler of co_spawn. After an exception the value is a default-constructed one;
 /// an exception that is thrown while the value is moved counts as the task's.
@@ -355,7 +355,6 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// The initiation of co_spawn for tokens.
 class spawn_initiation {
@@ -475,6 +474,8 @@ void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
   static_cast<task&&>(*this).start(detail::current_executor(), static_cast<Handler&&>(handler), at);
 }
 
+namespace functions {
+
 /// Starts a task detached on the current context; asserts outside of every run(). Unlike
 /// co_spawn(co_await this_coro::executor, ...) there is no co_await among its arguments, which g++
 /// 12 miscompiles. Throws std::bad_alloc.
@@ -486,5 +487,7 @@ void spawn(Work&& work, std::source_location at = std::source_location::current(
     detail::refuse_work<std::decay_t<Work>>();
   }
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -14,6 +14,7 @@
 #include <beck/base/error.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/join.hpp>
 
 namespace beck {
@@ -328,6 +329,8 @@ using task_range_value = typename range_task<R>::value_type;
 
 }  // namespace detail
 
+namespace functions {
+
 /// Runs the tasks of a range, at most `window` at a time and in their order: the next one starts
 /// when any has ended. Returns their values in the order of the range. If one throws, those that
 /// run are stopped and no other starts; when all have ended the first exception is thrown. A stop
@@ -376,6 +379,8 @@ task<> collect_windowed(std::size_t window, Range tasks) {
   co_await typename detail::task_window<task_type, source_type>::joining(all);
 }
 
+}  // namespace functions
+
 namespace detail {
 
 /// Elements of a range, and the function that makes a task of each.
@@ -401,27 +406,43 @@ class element_source {
   F& function_;
 };
 
-}  // namespace detail
+namespace functions {
 
-/// Calls `function(element)` for each element of a range (any with begin() and end(), a generator
-/// too) and runs the tasks that it returns, at most `limit` at a time; the next one is made when
-/// any has ended. Range and function are kept until the end. Errors, stops and memory: as
-/// collect_windowed().
-/// Requires that `function` returns a task<>, which, if the range makes its elements one by one (a
-/// generator), does not refer to its element.
+/// The coroutine of for_each_limited(): `Range` is a reference for a range of the caller's.
 template <class Range, class F>
-task<> for_each_limited(std::size_t limit, Range elements, F function) {
-  using source_type = detail::valueless_source<detail::element_source<Range, F>>;
+task<> run_limited(std::size_t limit, Range elements, F function) {
+  using source_type = valueless_source<element_source<Range, F>>;
   using task_type = typename source_type::task_type;
-  if (limit == 0) detail::refuse_empty_window();
+  if (limit == 0) refuse_empty_window();
   if constexpr (requires { elements.size(); }) {
     if (const std::size_t count = elements.size(); count < limit) limit = count;
   }
-  const detail::scratch_block block(limit * sizeof(detail::window_slot<task_type>) + 1);
+  const scratch_block block(limit * sizeof(window_slot<task_type>) + 1);
   source_type source(elements, function);
-  detail::slot_array<task_type> slots(block.get(), limit);
-  detail::task_window<task_type, source_type> all(slots, source);
-  co_await typename detail::task_window<task_type, source_type>::joining(all);
+  slot_array<task_type> slots(block.get(), limit);
+  task_window<task_type, source_type> all(slots, source);
+  co_await typename task_window<task_type, source_type>::joining(all);
 }
+
+}  // namespace functions
+
+}  // namespace detail
+
+namespace functions {
+
+/// Calls `function(element)` for each element of a range (any with begin() and end(), a generator
+/// too) and runs the tasks that it returns, at most `limit` at a time; the next one is made when
+/// any has ended. A range that is an lvalue is referred to, must outlive the task, and its own
+/// elements are passed; a temporary or moved one is kept until the end. So is the function. Errors,
+/// stops and memory: as collect_windowed().
+/// Requires that `function` returns a task<>, which, if the range makes its elements one by one (a
+/// generator), does not refer to its element.
+template <class Range, class F>
+task<> for_each_limited(std::size_t limit, Range&& elements, F function) {
+  return detail::run_limited<Range>(limit, static_cast<Range&&>(elements),
+                                    static_cast<F&&>(function));
+}
+
+}  // namespace functions
 
 }  // namespace beck

@@ -9,6 +9,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/detail/deadline_scope.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/join.hpp>
 #include <beck/detail/waiter.hpp>
 
@@ -39,8 +40,12 @@ class group_options {
   bool drains_ = false;
   std::size_t children_max_ = static_cast<std::size_t>(-1);
 };
+namespace functions {
+
 /// Returns options with a grace period: `co_await task_group::run(body, drain(5s))`.
 inline group_options drain(duration time) noexcept { return group_options().drain(time); }
+
+}  // namespace functions
 
 class task_group;
 

@@ -6,6 +6,7 @@
 
 #include <beck/coro/within.hpp>
 #include <beck/detail/deadline_scope.hpp>
+#include <beck/detail/functions.hpp>
 
 namespace beck {
 
@@ -51,6 +52,8 @@ class time_limit {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Ends an operation with error::timeout if it has not finished when `after` has passed since it
 /// was awaited. The completion tells which: a result that is there by then is delivered, an
 /// operation that was never attempted is attempted once (so timeout(read, 0) can read), and a
@@ -70,5 +73,7 @@ auto with_deadline(time_point at, A awaitable) {
   return detail::within(detail::time_limit(at, detail::stop_reason::deadline),
                         static_cast<A&&>(awaitable));
 }
+
+}  // namespace functions
 
 }  // namespace beck

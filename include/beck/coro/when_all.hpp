@@ -11,6 +11,7 @@
 
 #include <beck/coro/within.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/join.hpp>
 
 namespace beck {
@@ -277,9 +278,10 @@ auto as_task(A awaitable) -> task<std::decay_t<decltype(awaitable.await_resume()
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
+
+namespace functions {
 
 /// Runs all awaitables side by side and returns their values, void_result for void: `auto [a, b] =
 /// co_await when_all(first(), second());`. If one throws, the others are stopped; when all have
@@ -313,6 +315,8 @@ auto race(A first, More... others)
   auto ended = co_await static_cast<decltype(all)&&>(all);
   co_return detail::value_at(ended, ended.index());
 }
+
+}  // namespace functions
 
 }  // namespace beck
 

@@ -6,6 +6,7 @@
 #include <beck/coro/collect_windowed.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/detail/awaited_result.hpp>
+#include <beck/detail/functions.hpp>
 
 namespace beck {
 
@@ -189,6 +190,8 @@ struct success_decides {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Runs the tasks of a range side by side and returns their values in the order of the range: `auto
 /// lengths = co_await when_all(std::move(work));`. If one throws the others are stopped; when all
 /// have ended the first exception is thrown. A stop of the awaiting coroutine's scope stops all of
@@ -276,6 +279,8 @@ task<detail::task_range_value<Range>> first_success(Range tasks) {
   co_return all.decided().await_resume();
 }
 
+}  // namespace functions
+
 namespace detail {
 
 /// A fixed number of tasks, as a range.
@@ -305,9 +310,10 @@ task<T> as_plain_task(task<T, true> work) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
+
+namespace functions {
 
 /// As above, for a fixed number of tasks and operations, which all have the same type of value.
 template <detail::scoped_awaitable A, detail::scoped_awaitable... More>
@@ -318,5 +324,7 @@ auto first_success(A first, More... others) {
       tasks(static_cast<decltype(head)&&>(head),
             detail::as_plain_task(detail::as_task(static_cast<More&&>(others)))...));
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -10,6 +10,7 @@
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/token_scope.hpp>
 
 namespace beck {
@@ -39,7 +40,6 @@ bool suspend_inside(A& awaitable, std::coroutine_handle<Promise> coroutine, scop
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// An operation inside a scope of its own, with the operation's own result. `Limit` names the type
 /// of the scope and says with set_on(scope) when it is to be stopped. An operation that is ready at
@@ -170,7 +170,6 @@ scoped_task<T, Throwing, Limit> within(Limit limit, task<T, Throwing>&& work) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// The limit of with_stop().
 class token_limit {
@@ -198,6 +197,8 @@ class no_limit {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Ends an operation, or a task and everything that it awaits, when a stop is requested through
 /// `token`, from any thread: operations end with operation_aborted, results that are there are
 /// delivered. A task returns io_result<T>. Memory: one recycled block while it waits.
@@ -213,5 +214,7 @@ template <detail::scoped_awaitable A>
 auto shield(A awaitable) {
   return detail::within(detail::no_limit(), static_cast<A&&>(awaitable));
 }
+
+}  // namespace functions
 
 }  // namespace beck

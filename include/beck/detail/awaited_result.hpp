@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/io_result.hpp>
+#include <beck/detail/functions.hpp>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -105,6 +106,5 @@ void call_with_result(H&& handler, io_result<T, U>&& r) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace beck::detail

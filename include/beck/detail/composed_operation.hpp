@@ -3,6 +3,7 @@
 // in the library on the stream's runner; only the last one reaches the coroutine or the handler.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/vector_operation.hpp>
 #include <beck/io/completion_condition.hpp>
 
@@ -91,7 +92,6 @@ std::size_t transfer_steps_now(const B& buffers, C& condition, error_code& ec, S
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// A copy of a buffer sequence, which may be a plain array.
 template <class Sequence>

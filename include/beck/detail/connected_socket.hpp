@@ -73,11 +73,11 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
     ec = detail::make_error(this->perform_now(op));
   }
-  /// Connects as connect(endpoint, ec). Throws io_error on failure.
+  /// Connects as connect(endpoint, ec). Throws io_error on failure, whose text shows the endpoint.
   void connect(const endpoint_type& endpoint) {
     error_code ec;
     connect(endpoint, ec);
-    throw_if(ec, "connect");
+    detail::throw_if(ec, "connect", endpoint);
   }
 
   /// Shuts down one or both directions: `what` is shutdown_receive, shutdown_send or shutdown_both.

@@ -3,6 +3,7 @@
 // closing and cancelling. Nothing here depends on a protocol.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
 
@@ -98,9 +99,19 @@ class io_object {
   any_io_executor vacated_;  // the object's executor while it has no slot of its own
 };
 
-/// Throws io_error if `ec` is set; `what` names the operation.
-inline void throw_if(const error_code& ec, const char* what) {
-  if (ec) throw_error(ec, what);
+namespace functions {
+
+/// Throws io_error if `ec` is set; `what` names the operation. Its text shows the endpoint that it
+/// was for, if there is one that has a text.
+template <class... Endpoint>
+void throw_if(const error_code& ec, const char* what, const Endpoint&... at) {
+  if (!ec) [[likely]]
+    return;
+  if constexpr ((requires { at.to_text(); } && ...))
+    detail::throw_error(ec, what, text_view(at.to_text())...);
+  detail::throw_error(ec, what);
 }
+
+}  // namespace functions
 
 }  // namespace beck::detail

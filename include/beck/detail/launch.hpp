@@ -5,6 +5,7 @@
 // through async_initiate.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/throws_error.hpp>
 #include <beck/run/async_result.hpp>
 
@@ -41,7 +42,6 @@ template <class Op, class H>
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// The initiation that async_initiate receives for an operation that is an object.
 template <class Op>
@@ -94,6 +94,5 @@ template <class Op, class Token>
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace beck::detail

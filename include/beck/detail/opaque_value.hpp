@@ -5,6 +5,8 @@
 // much altogether).
 #pragma once
 
+#include <beck/detail/functions.hpp>
+
 namespace beck::detail {
 
 namespace functions {
@@ -17,6 +19,5 @@ template <class T>
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace beck::detail

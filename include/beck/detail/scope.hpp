@@ -11,6 +11,7 @@
 #include <source_location>
 
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/loop_command.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
@@ -231,6 +232,5 @@ scope& scope_of(std::coroutine_handle<Promise> coroutine, const std::source_loca
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace beck::detail

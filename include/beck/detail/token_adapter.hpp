@@ -4,6 +4,7 @@
 // an object and is awaited, it changes only the result; then there is no handler and no memory.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/run/deferred.hpp>
 
 namespace beck {
@@ -80,7 +81,6 @@ auto adapt_handler(const Adapter& adapter, Handler&& handler) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// An operation whose awaited result is mapped; like the operation itself, it is stored in the
 /// awaiting frame.

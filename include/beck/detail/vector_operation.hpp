@@ -5,6 +5,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/detail/callback_operation.hpp>
+#include <beck/detail/functions.hpp>
 
 namespace beck::detail {
 
@@ -40,7 +41,6 @@ std::size_t gather_parts(Part* parts, std::size_t parts_max, const S& buffers, s
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at
 /// least one byte and never promises all.

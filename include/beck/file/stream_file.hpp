@@ -92,8 +92,8 @@ class basic_stream_file : public basic_file<Executor> {
   }
 
   /// Writes at least one byte. Completes with (error_code, std::size_t): the number of bytes. With
-  /// `append` the write ignores the position, and moves it nevertheless. Errors: those of
-  /// pwrite(2).
+  /// `append` the write ignores the position, which is the end of the file afterwards. Errors:
+  /// those of pwrite(2).
   detail::file_transfer async_write_some(const_buffer buffer) noexcept {
     return {detail::op_kind::file_in_order,
             detail::file_call::write,

@@ -31,6 +31,8 @@ struct condition_result {
   bool range_applies = false;  ///< whether the Range field counts; false without one
 };
 
+namespace functions {
+
 /// Evaluates If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since and If-Range in the
 /// order of RFC 9110, section 13.2.2. To be called only if the answer would otherwise have a status
 /// of 2xx. `now`: seconds since 1970.
@@ -46,5 +48,8 @@ struct condition_result {
 /// - `state.etag`: no entity tag.
 condition_result evaluate_conditions(const request_head& head, const representation_state& state,
                                      std::int64_t now) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

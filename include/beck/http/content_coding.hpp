@@ -19,8 +19,13 @@ enum class content_coding : std::uint8_t {
   zstd,
 };
 
+namespace functions {
+
 /// Returns the name, "gzip" and so on, as in the fields Content-Encoding and Accept-Encoding.
 std::string_view name_of(content_coding c) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 /// The codings that a client accepts (RFC 9110, section 12.5.3). A value; any thread.
 class accepted_codings {

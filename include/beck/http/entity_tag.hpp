@@ -17,18 +17,11 @@ struct entity_tag {
   bool is_weak = false;   ///< whether "W/" stands before it
 };
 
-/// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text`
-/// is one; only then `to` is set.
-bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept;
-
 /// How entity tags are compared (RFC 9110, section 8.8.3.2).
 enum class tag_comparison : std::uint8_t {
   strong,  ///< equal texts, and neither is weak: for ranges and for changes
   weak,    ///< equal texts: for caches
 };
-
-/// Returns whether both name the same version. No tag is equal to none, not even to none.
-bool is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept;
 
 /// The result of match_tags().
 enum class tag_match : std::uint8_t {
@@ -38,9 +31,21 @@ enum class tag_match : std::uint8_t {
   malformed,  ///< the list is neither "*" nor entity tags with commas between them, or is empty
 };
 
+namespace functions {
+
+/// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text`
+/// is one; only then `to` is set.
+bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept;
+
+/// Returns whether both name the same version. No tag is equal to none, not even to none.
+bool is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept;
+
 /// Looks for `tag` in `list`, the value of an If-Match or If-None-Match field. The whole list is
 /// checked, also behind a tag that is equal.
 tag_match match_tags(std::string_view list, const entity_tag& tag, tag_comparison how) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 /// The entity tag of a file, as the value of an ETag field: its size, the time of its last change
 /// and its number, in hexadecimal digits that clients can read.

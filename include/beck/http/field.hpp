@@ -78,11 +78,16 @@ enum class field : std::uint8_t {
   x_forwarded_proto,
 };
 
+namespace functions {
+
 /// Returns the name as it is written in a head, "Content-Length" and so on; an empty text for
 /// field::other.
 std::string_view name_of(field f) noexcept;
 
 /// Returns the field with this name in any case; field::other if it is none of the known ones.
 field to_field(std::string_view name) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -23,6 +23,8 @@ enum class method : std::uint8_t {
   patch,
 };
 
+namespace functions {
+
 /// Returns the name, "GET" and so on; an empty text for method::other.
 std::string_view name_of(method m) noexcept;
 
@@ -48,5 +50,8 @@ constexpr bool is_idempotent(method m) noexcept {
   }
   return false;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

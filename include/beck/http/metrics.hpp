@@ -13,6 +13,8 @@ namespace beck::http {
 /// The media type of metrics_text().
 inline constexpr std::string_view metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
+namespace functions {
+
 /// Returns the counters of a server in Prometheus' text format 0.0.4: "beck_http_connections", a
 /// gauge, and counters such as "beck_http_exchanges_total". Refusals have the label `reason`, the
 /// name of their value. Source: Prometheus, "Exposition formats".
@@ -20,5 +22,8 @@ std::string metrics_text(const server_stats& of);
 /// As above, followed by the counters of a context, "beck_context_...". They are those of one
 /// context: on several, each reply would have those of another.
 std::string metrics_text(const server_stats& of, const context_stats& context);
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -29,6 +29,21 @@ enum class range_status : std::uint8_t {
   unsatisfiable,  ///< 416: all ranges begin behind the end
 };
 
+class byte_ranges;
+
+namespace functions {
+
+/// Reads the value of a Range field for a representation of `size` bytes. Ranges that begin behind
+/// the end are left out, unless all do; the others are cut at the end. range_status::none if the
+/// value is empty, of another unit than bytes, or malformed, as the RFC demands; and also for more
+/// than byte_ranges::ranges_max ranges and for ranges that overlap, for which it allows this:
+/// otherwise a short request could ask for many times the size of a file. Requires size < 2^63,
+/// asserted. A representation of no bytes has no ranges: its last bytes are all of it.
+byte_ranges parse_range(std::string_view value, std::uint64_t size) noexcept;
+
+}  // namespace functions
+using namespace functions;
+
 /// The ranges that a request asks for, in its order. They lie within the representation and do not
 /// overlap. A value; any thread.
 class byte_ranges {
@@ -46,20 +61,12 @@ class byte_ranges {
   const byte_range* end() const noexcept { return ranges_ + count_; }
 
  private:
-  friend byte_ranges parse_range(std::string_view value, std::uint64_t size) noexcept;
+  friend byte_ranges functions::parse_range(std::string_view value, std::uint64_t size) noexcept;
 
   byte_range ranges_[ranges_max] = {};
   std::uint8_t count_ = 0;
   range_status status_ = range_status::none;
 };
-
-/// Reads the value of a Range field for a representation of `size` bytes. Ranges that begin behind
-/// the end are left out, unless all do; the others are cut at the end. range_status::none if the
-/// value is empty, of another unit than bytes, or malformed, as the RFC demands; and also for more
-/// than byte_ranges::ranges_max ranges and for ranges that overlap, for which it allows this:
-/// otherwise a short request could ask for many times the size of a file. Requires size < 2^63,
-/// asserted. A representation of no bytes has no ranges: its last bytes are all of it.
-byte_ranges parse_range(std::string_view value, std::uint64_t size) noexcept;
 
 /// The value of a Content-Range field.
 class content_range_text {

@@ -51,6 +51,8 @@ enum class refusal : std::uint8_t {
   body_late,
 };
 
+namespace functions {
+
 /// Returns the status that a server answers with.
 status status_of(refusal r) noexcept;
 
@@ -59,5 +61,8 @@ std::string_view name_of(refusal r) noexcept;
 
 /// Returns the reason in words, without a final period.
 std::string_view text_of(refusal r) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -232,6 +232,8 @@ class run_options {
   std::size_t objects_count_ = 0;
 };
 
+namespace functions {
+
 /// Serves until SIGTERM or SIGINT, or server::stop(), then drains, and returns when that has ended:
 /// whatever else runs on the contexts is dropped with them. A second signal cuts what remains; a
 /// third one, or a second after the second one, drops the handlers that ignore that. Those that
@@ -239,5 +241,8 @@ class run_options {
 /// that computes is always waited for. Returns 0; or 1, after a line on stderr, if it cannot
 /// listen, or an object of each_context() cannot be made or started. For main().
 int run(server& what, const run_options& how = run_options());
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -65,6 +65,8 @@ enum class status : std::uint16_t {
   network_authentication_required = 511,
 };
 
+namespace functions {
+
 /// Returns the number.
 constexpr unsigned number_of(status s) noexcept { return static_cast<unsigned>(s); }
 
@@ -77,5 +79,8 @@ std::string_view reason_of(status s) noexcept;
 constexpr bool is_bodiless(status s) noexcept {
   return number_of(s) < 200 || s == status::no_content || s == status::not_modified;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -18,10 +18,6 @@ struct target_parts {
   bool has_query = false;  ///< whether there is a "?"
 };
 
-/// Splits the target of a parsed request into path and query. The path of an absolute target is the
-/// one behind its host, at least "/". The targets "*" and "host:port" (CONNECT) have no path.
-target_parts split_target(std::string_view target) noexcept;
-
 /// Why a path is refused. Each of these means something else to a file system, to another decoder
 /// or to a proxy than it does here.
 enum class path_error : std::uint8_t {
@@ -36,9 +32,6 @@ enum class path_error : std::uint8_t {
   empty_segment,      ///< "//"; only the last segment may be empty
 };
 
-/// Returns a sentence that says what is wrong; an empty text for path_error::none.
-std::string_view text_of(path_error e) noexcept;
-
 /// The result of decode_path().
 struct decoded_path {
   path_error error = path_error::none;
@@ -47,14 +40,6 @@ struct decoded_path {
 
 /// The room behind a path with which decode_path() is fastest, in bytes.
 inline constexpr std::size_t path_room = 32;
-
-/// Decodes the path of a target once into `room`: each "%XX" becomes a byte, which may be any that
-/// is not refused, also "%" and bytes of no valid UTF-8. As many bytes as `raw` has are always
-/// enough; with path_room more a path without "%" is only looked through and copied. Requires that
-/// `raw` is not in `room`, of which all bytes may be overwritten. The result begins with "/"; the
-/// text behind that never leaves a folder in which it is looked up, unless through symbolic links
-/// there, and ends in "/" if `raw` does.
-decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept;
 
 /// A parameter of a query: views of it, not decoded.
 struct query_parameter {
@@ -98,6 +83,23 @@ class query_parameters {
   std::string_view query_;
 };
 
+namespace functions {
+
+/// Splits the target of a parsed request into path and query. The path of an absolute target is the
+/// one behind its host, at least "/". The targets "*" and "host:port" (CONNECT) have no path.
+target_parts split_target(std::string_view target) noexcept;
+
+/// Returns a sentence that says what is wrong; an empty text for path_error::none.
+std::string_view text_of(path_error e) noexcept;
+
+/// Decodes the path of a target once into `room`: each "%XX" becomes a byte, which may be any that
+/// is not refused, also "%" and bytes of no valid UTF-8. As many bytes as `raw` has are always
+/// enough; with path_room more a path without "%" is only looked through and copied. Requires that
+/// `raw` is not in `room`, of which all bytes may be overwritten. The result begins with "/"; the
+/// text behind that never leaves a folder in which it is looked up, unless through symbolic links
+/// there, and ends in "/" if `raw` does.
+decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept;
+
 /// Decodes a name or a value of a parameter into `room`: "+" becomes a space, "%XX" a byte, which
 /// may be any, also NUL. As many bytes as `raw` has are always enough. Returns false, and leaves
 /// `to`, if a "%" is without two hexadecimal digits or the memory is too small.
@@ -109,9 +111,12 @@ template <class String>
 bool decode_parameter(std::string_view raw, String& to) {
   to.resize(raw.size());
   std::string_view decoded;
-  const bool is_valid = http::decode_parameter(raw, {to.data(), to.size()}, decoded);
+  const bool is_valid = functions::decode_parameter(raw, {to.data(), to.size()}, decoded);
   to.resize(decoded.size());
   return is_valid;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

@@ -23,9 +23,6 @@ enum class url_error : std::uint8_t {
   bad_character,     ///< in path, query or fragment; also a "%" without two hexadecimal digits
 };
 
-/// Returns a sentence that says what is wrong; an empty text for url_error::none.
-std::string_view text_of(url_error e) noexcept;
-
 /// The form of a host.
 enum class host_kind : std::uint8_t { name, ipv4, ipv6 };
 
@@ -53,6 +50,11 @@ struct url {
     to.append(query.data(), query.size());
   }
 };
+
+namespace functions {
+
+/// Returns a sentence that says what is wrong; an empty text for url_error::none.
+std::string_view text_of(url_error e) noexcept;
 
 /// Takes an absolute URL apart. A fragment is checked and dropped: it is never sent. Stricter than
 /// RFC 3986 in its host: no "%" and no comma, at most 255 bytes, and no name that inet_aton(3)
@@ -82,5 +84,8 @@ url_error resolve_reference(const url& base, std::string_view reference, String&
   if (error == url_error::none) to.assign(text.data(), text.size());
   return error;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::http

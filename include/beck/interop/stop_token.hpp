@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/coro/within.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/run/stop_token.hpp>
 #include <stop_token>
 #include <utility>
@@ -91,6 +92,8 @@ class std_token_limit {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Ends an operation or a task when a stop is requested through `token`; as with_stop() with a
 /// beck::stop_token.
 template <detail::scoped_awaitable A>
@@ -98,5 +101,7 @@ auto with_stop(std::stop_token token, A awaitable) {
   return detail::within(detail::std_token_limit(static_cast<std::stop_token&&>(token)),
                         static_cast<A&&>(awaitable));
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -6,6 +6,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/detail/callback_operation.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
 
 namespace beck {
@@ -118,6 +119,8 @@ class [[nodiscard]] receive_operation : public operation {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Receives at least one byte and at most one buffer of the context
 /// (io_context::options::lease_buffers()). Completes with (error_code, buffer_lease).
 ///   auto r = co_await beck::async_receive(socket);
@@ -139,5 +142,7 @@ template <class Token>
 auto async_receive(detail::stream_object& stream, Token&& token) {
   return detail::launch(async_receive(stream), static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -4,6 +4,7 @@
 // handler's block. There is no timer object, and nothing races.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/timed_operation.hpp>
 #include <beck/run/op.hpp>
 
@@ -57,7 +58,6 @@ time_limit limit_of_awaited(const Op& op, const cancel_limit& limit) noexcept {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// An inert operation with a limit: awaited, or called with another token.
 template <class Op>

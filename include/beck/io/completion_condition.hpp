@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include <beck/base/error.hpp>
+#include <beck/detail/functions.hpp>
 
 namespace beck {
 
@@ -78,7 +79,6 @@ std::size_t bytes_wanted(C& condition, const error_code& ec, std::size_t moved) 
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

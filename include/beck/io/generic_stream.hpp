@@ -4,6 +4,7 @@
 // (io/read_write.hpp, io/read_until.hpp); the overloads here do not take them.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/run/compose.hpp>
@@ -208,6 +209,8 @@ auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
       detail::read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
 }
 
+namespace functions {
+
 /// Calls the stream's member async_read_some().
 template <async_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
 auto async_read_some(S& stream, const B& buffers, Token&& token = Token()) {
@@ -226,5 +229,7 @@ template <class Acceptor, class... Args>
 auto async_accept(Acceptor& acceptor, Args&&... args) {
   return acceptor.async_accept(static_cast<Args&&>(args)...);
 }
+
+}  // namespace functions
 
 }  // namespace beck

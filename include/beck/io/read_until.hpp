@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/dynamic_buffer.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
 #include <beck/detail/text_view.hpp>
 
@@ -118,7 +119,6 @@ match_outcome apply_match_condition(Condition& condition, text_view data, std::s
 }
 
 }  // namespace functions
-using namespace functions;
 
 template <class Condition>
 class [[nodiscard]] match_operation : public read_until_operation {
@@ -247,7 +247,6 @@ condition_match<C> as_match(C condition) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// A stream with synchronous reads: `read_some(mutable_buffer, error_code&)`.
 template <class S>

@@ -66,7 +66,7 @@ class drain_steps {
   void operator()(Self& self) {
     const const_buffer all = buffer_.data();
     Stream& stream = *stream_;  // `self` takes this object with it
-    beck::async_write(stream, all, Condition(condition_), static_cast<Self&&>(self));
+    beck::async_write(stream, all, static_cast<Condition&&>(condition_), static_cast<Self&&>(self));
   }
   template <class Self>
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {

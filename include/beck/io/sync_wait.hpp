@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/io/io_context.hpp>
 
 namespace beck {
@@ -69,12 +70,13 @@ task<> keep_value(task<T, Throwing> work, task_value<T>& into) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 template <class Work>
 using task_value_t = typename work_traits<std::decay_t<Work>>::task_type::value_type;
 
 }  // namespace detail
+
+namespace functions {
 
 /// Runs a task (or the one that a callable returns) on a private io_context until it has finished.
 /// Returns its value or throws its exception. Other tasks that it has started there end with it.
@@ -96,6 +98,8 @@ detail::task_value_t<Work> sync_wait(Work&& work,
   event.rethrow_if_failed();
   return value.take();
 }
+
+}  // namespace functions
 
 namespace detail {
 
@@ -139,9 +143,10 @@ task<> keep_value_of(Work work, task_value<task_value_t<Work>>& into) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
+
+namespace functions {
 
 /// Runs `context` on the calling thread until a task has finished there. Returns its value or
 /// throws its exception. Other tasks on the context run meanwhile and stay there, and it may be run
@@ -169,7 +174,7 @@ detail::task_value_t<Work> sync_wait(io_context& context, Work&& work,
 /// or throws its exception. Throws std::logic_error if the context was destroyed before the task
 /// had finished. Asserts on a thread that is inside `where`: it would wait for itself.
 template <detail::execution_place P, detail::spawnable Work>
-  requires(!std::is_same_v<std::remove_cvref_t<P>, io_context>)
+  requires(!std::is_base_of_v<io_context, std::remove_cvref_t<P>>)
 detail::task_value_t<Work> sync_wait(P&& where, Work&& work,
                                      std::source_location at = std::source_location::current()) {
   const any_io_executor executor(detail::executor_at(where));
@@ -196,5 +201,7 @@ template <detail::execution_place P, class Work>
 void sync_wait(P&&, Work&&) {
   detail::refuse_work<std::decay_t<Work>>();
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -55,6 +55,8 @@ class [[nodiscard]] submit_operation : public detail::raw_operation {
   Fill fill_entry_;
 };
 
+namespace functions {
+
 /// Submits one ring entry, which `fill(io_uring_sqe&)` writes: called on the runner, inside a turn,
 /// with a zeroed entry. It must not throw, and must not set user_data, IOSQE_CQE_SKIP_SUCCESS or a
 /// multishot flag. Memory that the entry refers to must live until completion.
@@ -68,9 +70,12 @@ submit_operation<Fill> async_submit(io_context& context, Fill fill) {
 /// As above. `token` takes (error_code, int).
 template <class Fill, class Token>
 auto async_submit(io_context& context, Fill fill, Token&& token) {
-  return detail::launch(uring::async_submit(context, static_cast<Fill&&>(fill)),
+  return detail::launch(functions::async_submit(context, static_cast<Fill&&>(fill)),
                         static_cast<Token&&>(token));
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace uring
 

@@ -43,8 +43,10 @@ class address {
   /// Returns the IPv6 address. Throws bad_address_cast if this is an IPv4 address.
   address_v6 to_v6() const;
 
-  /// Returns the text, as address_v4 and address_v6.
-  address_text to_string() const noexcept { return is_v6_ ? v6_.to_string() : v4_.to_string(); }
+  /// Returns the text, as address_v4 and address_v6. Throws std::bad_alloc.
+  std::string to_string() const { return to_text(); }
+  /// As to_string(), without allocating.
+  address_text to_text() const noexcept { return is_v6_ ? v6_.to_text() : v4_.to_text(); }
   /// Writes the text as address_v4::to_chars().
   std::size_t to_chars(char* out, std::size_t capacity) const noexcept {
     return is_v6_ ? v6_.to_chars(out, capacity) : v4_.to_chars(out, capacity);
@@ -70,7 +72,7 @@ class address {
   template <class Stream>
     requires requires(Stream& s, const address_text& t) { s << t; }
   friend Stream& operator<<(Stream& stream, const address& a) {
-    stream << a.to_string();
+    stream << a.to_text();
     return stream;
   }
 

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <type_traits>
 
 namespace beck::ip {
@@ -100,8 +101,10 @@ class address_v4 {
                       number_ & 0xff);
   }
 
-  /// Returns "a.b.c.d".
-  address_text to_string() const noexcept;
+  /// Returns "a.b.c.d". Throws std::bad_alloc.
+  std::string to_string() const { return to_text(); }
+  /// As to_string(), without allocating.
+  address_text to_text() const noexcept;
   /// Writes the text without NUL to `out`, at most `capacity` characters. Returns the size of the
   /// text; 0, and nothing is written, if it has no room. text_max characters always suffice.
   std::size_t to_chars(char* out, std::size_t capacity) const noexcept;
@@ -126,7 +129,7 @@ class address_v4 {
   template <class Stream>
     requires requires(Stream& s, const address_text& t) { s << t; }
   friend Stream& operator<<(Stream& stream, const address_v4& a) {
-    stream << a.to_string();
+    stream << a.to_text();
     return stream;
   }
 

@@ -36,8 +36,11 @@ class address_v6 {
   constexpr void scope_id(scope_id_type id) noexcept { scope_id_ = id; }
 
   /// Returns the canonical text of RFC 5952: lower case, the longest run of zeros shortened,
-  /// "::ffff:a.b.c.d" for a mapped address; "%" and the scope id as a number if it is not 0.
-  address_text to_string() const noexcept;
+  /// "::ffff:a.b.c.d" for a mapped address; "%" and the scope id as a number if it is not 0. Throws
+  /// std::bad_alloc.
+  std::string to_string() const { return to_text(); }
+  /// As to_string(), without allocating.
+  address_text to_text() const noexcept;
   /// Writes the text as address_v4::to_chars().
   std::size_t to_chars(char* out, std::size_t capacity) const noexcept;
 
@@ -89,7 +92,7 @@ class address_v6 {
   template <class Stream>
     requires requires(Stream& s, const address_text& t) { s << t; }
   friend Stream& operator<<(Stream& stream, const address_v6& a) {
-    stream << a.to_string();
+    stream << a.to_text();
     return stream;
   }
 

@@ -87,11 +87,11 @@ class basic_socket : public Base, public socket_base {
   void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
     detail::socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
   }
-  /// As above, and throws on failure.
+  /// As above, and throws on failure; the text of the exception shows the endpoint.
   void bind(const endpoint_type& endpoint) {
     error_code ec;
     bind(endpoint, ec);
-    detail::throw_if(ec, "bind");
+    detail::throw_if(ec, "bind", endpoint);
   }
 
   /// Sets an option (net/socket_option.hpp). Errors: those of setsockopt(2), such as

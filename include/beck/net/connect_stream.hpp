@@ -9,6 +9,8 @@
 
 namespace beck::ip {
 
+namespace functions {
+
 /// Connects over TCP to `host`, a name or an address, which must outlive the task, on the executor
 /// `on`. An address is connected to directly; a name is looked up, and its addresses race as
 /// async_connect() by name says. The stream has no delay of short writes (TCP_NODELAY).
@@ -16,5 +18,8 @@ namespace beck::ip {
 /// Lifetime: the context of `on` outlives the stream.
 task<io_result<owned_stream>> connect_stream(any_io_executor on, beck::detail::text_view host,
                                              std::uint16_t port);
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::ip

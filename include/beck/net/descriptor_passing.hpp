@@ -4,44 +4,47 @@
 #pragma once
 
 #include <beck/base/unique_fd.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/message_operation.hpp>
 
 namespace beck {
 
 namespace detail {
 
-/// Descriptors to be sent. The caller keeps owning them, and keeps them open until the operation
-/// has completed; the receiver gets other descriptors for the same open files. A value.
+template <std::size_t Parts>
+class send_descriptors_operation;
+template <std::size_t Parts>
+class receive_descriptors_operation;
+
+}  // namespace detail
+
+/// Descriptors to be sent: `passed_descriptors(a, b)`, or `{a, b}` as an argument. The caller keeps
+/// owning them, and keeps them open until the operation has completed; the receiver gets other
+/// descriptors for the same open files. A value.
 class passed_descriptors {
  public:
   /// The most descriptors of one message.
   static constexpr std::size_t capacity = 16;
 
-  /// Requires one to `capacity` open descriptors.
+  /// Makes one to `capacity` descriptors. Requires that they are open.
   template <std::convertible_to<int>... Fds>
     requires(sizeof...(Fds) > 0 && sizeof...(Fds) <= capacity)
-  explicit passed_descriptors(Fds... fds) noexcept {
+  passed_descriptors(Fds... fds) noexcept {
     const int all[] = {static_cast<int>(fds)...};
     write(all, sizeof...(Fds));
   }
+  /// Makes `count` descriptors. Requires 1 <= count <= capacity, asserted.
+  passed_descriptors(const int* fds, std::size_t count) noexcept;
 
  private:
   template <std::size_t Parts>
-  friend class send_descriptors_operation;
+  friend class detail::send_descriptors_operation;
 
   void write(const int* fds, std::size_t count) noexcept;
 
-  message_control control_;
+  detail::message_control control_;
   std::size_t bytes_ = 0;
 };
-
-}  // namespace detail
-
-namespace detail {
-template <std::size_t Parts>
-class receive_descriptors_operation;
-
-}  // namespace detail
 
 /// Descriptors that were received, close-on-exec. Neither copied nor moved; must live until the
 /// operation that fills it has completed. Thread: one at a time.
@@ -72,7 +75,7 @@ class received_descriptors {
 
   /// For a header and `capacity` descriptors, and nothing else: more room would let more come.
   static constexpr std::size_t room =
-      sizeof(std::size_t) + (2 + detail::passed_descriptors::capacity) * sizeof(int);
+      sizeof(std::size_t) + (2 + passed_descriptors::capacity) * sizeof(int);
 
   detail::message_control control_;
   detail::control_outcome outcome_;
@@ -129,18 +132,20 @@ concept local_socket = Socket::protocol_type::family() == 1;
 
 }  // namespace detail
 
+namespace functions {
+
 /// Sends bytes and descriptors together. Completes with (error_code, std::size_t): the number of
 /// bytes. On a stream, as async_write_some(): sends at least one byte, the descriptors with the
 /// first; requires buffers that are not empty. Errors: those of sendmsg(2); operation_not_supported
 /// in a simulation. Cancellation: as all sends. Source: unix(7), SCM_RIGHTS.
 template <detail::local_socket Socket, const_buffer_sequence B>
 auto async_send_descriptors(Socket& socket, const B& buffers,
-                            const detail::passed_descriptors& fds) noexcept {
+                            const passed_descriptors& fds) noexcept {
   return detail::send_descriptors_operation<detail::message_parts<B>>(socket.slot(), buffers, fds);
 }
 /// As above. `token` takes (error_code, std::size_t).
 template <detail::local_socket Socket, const_buffer_sequence B, class Token>
-auto async_send_descriptors(Socket& socket, const B& buffers, const detail::passed_descriptors& fds,
+auto async_send_descriptors(Socket& socket, const B& buffers, const passed_descriptors& fds,
                             Token&& token) {
   return detail::launch(beck::async_send_descriptors(socket, buffers, fds),
                         static_cast<Token&&>(token));
@@ -163,5 +168,7 @@ auto async_receive_descriptors(Socket& socket, const B& buffers, received_descri
   return detail::launch(beck::async_receive_descriptors(socket, buffers, fds),
                         static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

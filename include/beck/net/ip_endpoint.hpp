@@ -14,11 +14,16 @@ namespace beck::ip {
 /// A port in host order.
 using port_type = std::uint16_t;
 
+namespace functions {
+
 /// Returns `number` as a port. If it is not in 0..65535, sets `ec` to error::invalid_argument and
 /// returns 0.
 port_type make_port(long number, error_code& ec) noexcept;
 /// As above, and throws io_error on failure, whose text shows the number and the limits.
 port_type make_port(long number);
+
+}  // namespace functions
+using namespace functions;
 
 /// An address and a port of no particular protocol, as a sockaddr_in or sockaddr_in6 (ip(7),
 /// ipv6(7)). The base of basic_endpoint, so that its code exists once. A value; any thread.

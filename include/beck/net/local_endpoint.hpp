@@ -9,6 +9,7 @@
 #include <compare>
 #include <concepts>
 #include <cstddef>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
 
 namespace beck::local {
 
@@ -29,8 +30,8 @@ class socket_path {
   explicit socket_path(detail::text_view path);
 
   /// Returns the path; for an abstract name a NUL and the name; empty if unnamed. A path that the
-  /// kernel filled in may be one byte longer than path_max.
-  path_text path() const noexcept;
+  /// kernel filled in may be one byte longer than path_max. Throws std::bad_alloc.
+  std::string path() const;
   /// Sets the path; bind(2) and connect(2) interpret it later. A leading NUL makes it an abstract
   /// name, which may contain any bytes. Errors: error::name_too_long over path_max;
   /// error::invalid_argument if a path contains a NUL (the kernel would use the part before it).

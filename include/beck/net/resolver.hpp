@@ -149,9 +149,14 @@ class name_request : private detail::job_operation {
   char service_[name_answer::service_bytes_max + 1];
 };
 
+namespace functions {
+
 /// Throws io_error; its text shows the name that was refused or not found.
 [[noreturn]] void throw_name_error(const error_code& ec, detail::text_view host,
                                    detail::text_view service);
+
+}  // namespace functions
+using namespace functions;
 
 /// For the library: a lookup with typed results.
 template <class Protocol>

@@ -3,21 +3,25 @@
 // share one block of memory, which never changes.
 #pragma once
 
-#include <beck/detail/fixed_text.hpp>
+#include <beck/detail/text_view.hpp>
 #include <beck/net/ip_endpoint.hpp>
 #include <cstddef>
+#include <new>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <utility>
 
 namespace beck::ip {
 
-/// For the library: addresses and the two names that they have in common. A value; copies may be
-/// used on any thread.
+/// For the library: addresses, the two names that they have in common, and room for the entries
+/// that a range of one protocol makes of them. A value; copies may be used on any thread.
 class name_answer {
  public:
   /// The most bytes of a host name.
   static constexpr std::size_t host_bytes_max = 255;
   /// The most bytes of a service name.
   static constexpr std::size_t service_bytes_max = 32;
+  /// The room for an entry.
+  static constexpr std::size_t entry_bytes = sizeof(socket_address) + sizeof(void*);
 
   /// Makes an empty answer.
   name_answer() noexcept = default;
@@ -32,6 +36,13 @@ class name_answer {
     return *this;
   }
   ~name_answer();
+  /// Returns one that does not count: for an entry in the shared memory, which is never destroyed
+  /// but goes with the memory.
+  name_answer uncounted() const noexcept {
+    name_answer inner;
+    inner.block_ = block_;
+    return inner;
+  }
 
   /// Returns the number of addresses.
   std::size_t size() const noexcept;
@@ -41,6 +52,8 @@ class name_answer {
   detail::text_view host() const noexcept;
   /// Returns the service name.
   detail::text_view service() const noexcept;
+  /// Returns the place of entry `at`. Requires at < size(), asserted.
+  void* entry_place(std::size_t at) const noexcept;
 
  private:
   struct block;
@@ -58,22 +71,19 @@ class basic_resolver_entry {
   /// Makes an entry with a default endpoint and without names.
   basic_resolver_entry() noexcept = default;
   /// For the library: entry `at` of `answer`.
-  basic_resolver_entry(const name_answer& answer, std::size_t at) noexcept
-      : endpoint_(answer.address(at)), answer_(answer) {}
+  basic_resolver_entry(name_answer answer, std::size_t at) noexcept
+      : endpoint_(answer.address(at)), answer_(static_cast<name_answer&&>(answer)) {}
 
   /// Returns the endpoint.
   endpoint_type endpoint() const noexcept { return endpoint_; }
   /// Converts to the endpoint.
   operator endpoint_type() const noexcept { return endpoint_; }
   /// Returns the host name that was looked up; with resolver_base::canonical_name, or if an
-  /// endpoint was looked up, the canonical name of the host. Converts to std::string.
-  detail::fixed_text<name_answer::host_bytes_max> host_name() const noexcept {
-    return detail::fixed_text<name_answer::host_bytes_max>(answer_.host());
-  }
-  /// Returns the service name that was looked up, or that of the endpoint. Converts to std::string.
-  detail::fixed_text<name_answer::service_bytes_max> service_name() const noexcept {
-    return detail::fixed_text<name_answer::service_bytes_max>(answer_.service());
-  }
+  /// endpoint was looked up, the canonical name of the host. Throws std::bad_alloc.
+  std::string host_name() const { return std::string(answer_.host()); }
+  /// Returns the service name that was looked up, or that of the endpoint. Throws
+  /// std::bad_alloc.
+  std::string service_name() const { return std::string(answer_.service()); }
 
  private:
   endpoint_type endpoint_;
@@ -96,34 +106,26 @@ class basic_resolver_results {
   /// For iterators.
   using difference_type = std::ptrdiff_t;
 
-  /// An input iterator that returns its elements by value. Shares their memory: stays valid without
-  /// the results.
+  /// A forward iterator. Shares the memory of the elements: stays valid without the results.
   class iterator {
    public:
     /// The type of the elements.
     using value_type = basic_resolver_entry<Protocol>;
     /// Required of iterators.
     using difference_type = std::ptrdiff_t;
-    /// The result of operator*: a value.
-    using reference = value_type;
-    /// The result of operator->, which keeps the element.
-    class pointer {
-     public:
-      /// Keeps `entry`.
-      explicit pointer(value_type entry) noexcept : entry_(static_cast<value_type&&>(entry)) {}
-      /// Returns the address of the element.
-      const value_type* operator->() const noexcept { return &entry_; }
-
-     private:
-      value_type entry_;
-    };
+    /// The result of operator*. Valid as long as a copy of the results, or an iterator.
+    using reference = const value_type&;
+    /// The result of operator->. Valid likewise.
+    using pointer = const value_type*;
 
     /// Makes an iterator without a range.
     iterator() noexcept = default;
     /// Returns the element.
-    value_type operator*() const noexcept { return value_type(answer_, at_); }
+    reference operator*() const noexcept { return *operator->(); }
     /// Accesses the element's members.
-    pointer operator->() const noexcept { return pointer(**this); }
+    pointer operator->() const noexcept {
+      return std::launder(static_cast<pointer>(answer_.entry_place(at_)));
+    }
     /// Moves to the next element.
     iterator& operator++() noexcept {
       ++at_;
@@ -149,9 +151,14 @@ class basic_resolver_results {
 
   /// Makes an empty range.
   basic_resolver_results() noexcept = default;
-  /// For the library.
+  /// For the library: writes the entries of `answer`, of which no other results were made.
   explicit basic_resolver_results(name_answer answer) noexcept
-      : answer_(static_cast<name_answer&&>(answer)) {}
+      : answer_(static_cast<name_answer&&>(answer)) {
+    static_assert(sizeof(value_type) <= name_answer::entry_bytes);
+    for (std::size_t i = 0; i < size(); ++i) {
+      ::new (answer_.entry_place(i)) value_type(answer_.uncounted(), i);
+    }
+  }
   /// Returns results without a lookup: one entry. Throws std::bad_alloc.
   static basic_resolver_results create(const endpoint_type& endpoint, detail::text_view host,
                                        detail::text_view service) {

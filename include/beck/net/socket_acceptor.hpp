@@ -134,7 +134,7 @@ class [[nodiscard]] accept_from_operation : public accept_into_operation {
 /// The context or executor of an accepted socket.
 template <class T>
 concept accept_place =
-    std::is_same_v<std::remove_cvref_t<T>, io_context> ||
+    std::is_base_of_v<io_context, std::remove_cvref_t<T>> ||
     (executor_like<std::remove_cvref_t<T>> && !std::is_same_v<std::remove_cvref_t<T>, deferred_t>);
 /// An argument of async_accept besides a token.
 template <class T, class Endpoint>
@@ -201,7 +201,9 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   void listen(int backlog = socket_base::max_listen_connections) {
     error_code ec;
     listen(backlog, ec);
-    detail::throw_if(ec, "listen");
+    if (!ec) return;
+    error_code unknown;
+    detail::throw_if(ec, "listen", this->local_endpoint(unknown));
   }
 
   /// Accepts the next connection, as a socket of this acceptor's context and executor. Completes
@@ -284,36 +286,24 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
     if (!ec) accept_into(*peer.slot(), ec);
   }
-  /// Accepts the next connection. Throws io_error on failure.
-  socket_type accept() {
-    error_code ec;
-    socket_type socket = accept(ec);
-    detail::throw_if(ec, "accept");
-    return socket;
+  /// As above, and writes the peer's endpoint.
+  void accept(detail::stream_object& peer, endpoint_type& endpoint, error_code& ec) {
+    ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
+    if (!ec) accept_into(*peer.slot(), ec, &endpoint);
   }
-  /// Accepts with an executor, a context or an endpoint. Throws io_error on failure.
-  template <class Target>
-    requires(detail::accept_place<Target> ||
-             std::is_same_v<std::remove_reference_t<Target>, endpoint_type>)
-  socket_type accept(Target&& target) {
+  /// As above with the same arguments, and throws io_error on failure.
+  template <class... Args>
+    requires(!std::is_same_v<std::remove_cvref_t<Args>, error_code> && ...)
+  decltype(auto) accept(Args&&... args) {
     error_code ec;
-    socket_type socket = accept(target, ec);
-    detail::throw_if(ec, "accept");
-    return socket;
-  }
-  /// Accepts with a socket on `where`, and writes the peer's endpoint. Throws io_error on failure.
-  template <detail::accept_place Where>
-  socket_type accept(Where&& where, endpoint_type& endpoint) {
-    error_code ec;
-    socket_type socket = accept(where, endpoint, ec);
-    detail::throw_if(ec, "accept");
-    return socket;
-  }
-  /// Accepts into a closed socket of the caller. Throws io_error on failure.
-  void accept(detail::stream_object& peer) {
-    error_code ec;
-    accept(peer, ec);
-    detail::throw_if(ec, "accept");
+    if constexpr (std::is_void_v<decltype(this->accept(args..., ec))>) {
+      this->accept(args..., ec);
+      detail::throw_if(ec, "accept");
+    } else {
+      socket_type socket = this->accept(args..., ec);
+      detail::throw_if(ec, "accept");
+      return socket;
+    }
   }
 
  private:

@@ -88,6 +88,8 @@ class command {
   reply<T> result_;
 };
 
+namespace functions {
+
 /// Makes a command whose reply is read as a T: `cmd<long>("INCR", "hits")`. The arguments are those
 /// of request::push(). Throws std::bad_alloc.
 template <class T, class... Args>
@@ -102,5 +104,8 @@ command<into> cmd(into room, std::string_view name, const Args&... args) {
   made.read_into(room);
   return made;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::redis

@@ -32,6 +32,17 @@ std::size_t find_block(const arguments& command) noexcept;
 
 }  // namespace detail
 
+class command_facts;
+
+namespace functions {
+
+/// Returns the facts of a command, by its name and, where it has them, its subcommand and options.
+/// Capital and small letters are the same. Allocates nothing; O(1), and of XREAD O(arguments).
+command_facts facts_of(const arguments& command) noexcept;
+
+}  // namespace functions
+using namespace functions;
+
 /// The facts of a command. A value.
 class command_facts {
  public:
@@ -60,7 +71,7 @@ class command_facts {
   constexpr int arity() const noexcept { return arity_; }
 
  private:
-  friend command_facts facts_of(const arguments& command) noexcept;
+  friend command_facts functions::facts_of(const arguments& command) noexcept;
 
   bool is_known_ = false;
   bool is_read_only_ = false;
@@ -71,10 +82,6 @@ class command_facts {
   split_kind split_ = split_kind::none;
   std::int8_t arity_ = 0;
 };
-
-/// Returns the facts of a command, by its name and, where it has them, its subcommand and options.
-/// Capital and small letters are the same. Allocates nothing; O(1), and of XREAD O(arguments).
-command_facts facts_of(const arguments& command) noexcept;
 
 /// Finds the keys of a command, and the channels that a cluster keeps as keys (SPUBLISH,
 /// SSUBSCRIBE): first those that the table knows, or else those that the program has marked.

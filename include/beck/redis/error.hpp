@@ -48,8 +48,13 @@ inline error_code make_error_code(protocol_error e) noexcept {
   return {static_cast<int>(e), protocol_category()};
 }
 
+namespace functions {
+
 /// Returns the name of the value, such as "bad_length".
 std::string_view name_of(protocol_error e) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 /// Why a command has no result. Those of the server are called as the first word of its text; the
 /// whole text is in reply::message().
@@ -112,11 +117,16 @@ inline error_code make_error_code(error e) noexcept {
   return {static_cast<int>(e), error_category()};
 }
 
+namespace functions {
+
 /// Returns the name of the value, such as "wrongtype".
 std::string_view name_of(error e) noexcept;
 /// Returns the error that a server's text, such as "WRONGTYPE Operation against ...", begins with;
 /// error::server if its first word has no name here.
 error error_of(std::string_view text) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::redis
 

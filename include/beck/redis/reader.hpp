@@ -26,11 +26,16 @@ struct reply_place {
   reply_status& status() const noexcept { return *type->status(to); }
 };
 
+namespace functions {
+
 /// Returns the place of a reply<T>.
 template <class T>
 reply_place place_of(reply<T>& to) noexcept {
   return {&reader_type_of<reply<T>>, &to};
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace detail
 

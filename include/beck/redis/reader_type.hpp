@@ -224,6 +224,8 @@ constexpr reader_type make_text_type() {
   return type;
 }
 
+namespace functions {
+
 /// Adds functions that make an element or key apart and insert it.
 template <class T, class Element>
 constexpr void set_made_elements(reader_type& type) {
@@ -249,6 +251,9 @@ constexpr void set_made_elements(reader_type& type) {
     return place;
   };
 }
+
+}  // namespace functions
+using namespace functions;
 
 template <class T>
 constexpr reader_type make_container_type() {

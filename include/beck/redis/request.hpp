@@ -165,18 +165,20 @@ struct marked_key {
   const T& value;  ///< the program's, which outlives the call
 };
 
+/// The elements of a range as arguments; made by each().
+template <class Range>
+struct spread_range {
+  const Range& range;  ///< the program's, which outlives the call
+};
+
+namespace functions {
+
 /// Marks an argument as a key, for commands that the table does not know, such as those of modules:
 /// `q.push("JSON.GET", redis::key(name))`. The result refers to `value`.
 template <class T>
 constexpr marked_key<T> key(const T& value) noexcept {
   return {value};
 }
-
-/// The elements of a range as arguments; made by each().
-template <class Range>
-struct spread_range {
-  const Range& range;  ///< the program's, which outlives the call
-};
 
 /// Passes each element of a range as an argument, and both parts of a pair:
 /// `cmd<void>("MSET", redis::each(map))`. The result refers to `range`, which is walked through
@@ -185,6 +187,9 @@ template <class Range>
 constexpr spread_range<Range> each(const Range& range) noexcept {
   return {range};
 }
+
+}  // namespace functions
+using namespace functions;
 
 namespace detail {
 

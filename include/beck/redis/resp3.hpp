@@ -33,6 +33,8 @@ enum class data_type : std::uint8_t {
   end,            ///< ".": a streamed aggregate ends; only tokens have this type
 };
 
+namespace functions {
+
 /// Returns the name of the type, such as "bulk_string".
 std::string_view name_of(data_type type) noexcept;
 
@@ -45,6 +47,9 @@ constexpr bool is_aggregate(data_type type) noexcept {
 constexpr bool is_error(data_type type) noexcept {
   return type == data_type::simple_error || type == data_type::bulk_error;
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// The version of the protocol that a server speaks on a connection.
 enum class protocol : std::uint8_t {

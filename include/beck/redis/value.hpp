@@ -256,6 +256,8 @@ std::size_t write_text(const value_item& item, char* to, std::size_t room) noexc
 
 }  // namespace detail
 
+namespace functions {
+
 /// Returns the element as text for debugging, on one line, such as
 /// `[1, "a\x0d", {"k": null}, !"ERR no", 1.5, true, txt:"verbatim"]`. Texts are quoted; other bytes
 /// than printable ASCII, quotes and backslashes are escaped. Sets are `~[...]`, pushes `>[...]`,
@@ -268,5 +270,8 @@ Text to_text(const value_item& item) {
   detail::write_text(item, text.data(), text.size());
   return text;
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::redis

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <beck/detail/block.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/cancellation.hpp>
 
@@ -298,7 +299,6 @@ void release_for_handler(T* object, const Handler& handler) noexcept {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

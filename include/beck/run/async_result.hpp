@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include <beck/detail/functions.hpp>
 #include <beck/run/associated.hpp>
 
 namespace beck {
@@ -108,7 +109,6 @@ void refuse_token() {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

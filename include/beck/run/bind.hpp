@@ -4,6 +4,7 @@
 // Asio's names and meaning.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/token_adapter.hpp>
 
 namespace beck {
@@ -85,7 +86,6 @@ auto executor_of(C& context) noexcept {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

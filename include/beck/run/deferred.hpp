@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/launch.hpp>
 #include <beck/detail/result_slot.hpp>
 #include <beck/run/async_result.hpp>
@@ -61,7 +62,6 @@ auto make_deferred(Initiation&& initiation, Args&&... args) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// An initiation that has its operation as an object needs no handler to be awaited.
 template <class Initiation>

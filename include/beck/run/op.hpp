@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/result_slot.hpp>
 #include <beck/run/post.hpp>
 
@@ -192,14 +193,18 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
 
 namespace detail {
 
+namespace functions {
+
 template <class Derived, class Signature>
-any_io_executor default_executor(const op<Derived, Signature>& operation) noexcept {
+any_io_executor default_executor_of(const op<Derived, Signature>& operation) noexcept {
   if constexpr (requires(const Derived& d) { d.get_executor(); }) {
     return detail::executor_at(static_cast<const Derived&>(operation).get_executor());
   } else {
     return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
   }
 }
+
+}  // namespace functions
 
 /// An operation of a user with a handler: one block from the handler's allocator, free again before
 /// the upcall.
@@ -210,7 +215,7 @@ class op_callback final : public Op {
   op_callback(Op&& inert, H&& receiver)
       : Op(static_cast<Op&&>(inert)),
         handler_(static_cast<H&&>(receiver)),
-        executor_(beck::get_associated_executor(handler_, detail::default_executor(*this))) {}
+        executor_(beck::get_associated_executor(handler_, detail::default_executor_of(*this))) {}
 
   /// Throws the exceptions of ready() and initiate(); the block is free then.
   static void launch(op_callback* self) {
@@ -311,7 +316,7 @@ struct callback_start<Op> {
                                                   static_cast<H&&>(handler)));
   }
   static any_io_executor executor(const Op& operation) {
-    return detail::default_executor(operation);
+    return detail::default_executor_of(operation);
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/schedule_operation.hpp>
 
 namespace beck {
@@ -56,7 +57,6 @@ void call_or_post(const E& executor, F&& function) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// A callable that must in the end run on its associated executor, wherever it was first queued.
 /// Until it has been called it counts as outstanding work there.
@@ -155,7 +155,6 @@ decltype(auto) native_executor_at(P& where) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 
@@ -237,7 +236,6 @@ any_io_executor own_executor(const T& token) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

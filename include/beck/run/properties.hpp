@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/detail/functions.hpp>
 #include <beck/run/post.hpp>
 
 namespace beck {
@@ -129,7 +130,6 @@ auto configure(const any_io_executor& inner) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 /// The properties of an executor.
 template <class E>
@@ -178,7 +178,6 @@ E with_property(const E& executor, execution::relationship_t::continuation_t) {
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace detail
 

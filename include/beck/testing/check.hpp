@@ -15,6 +15,8 @@
 
 namespace beck::testing::sim {
 
+namespace functions {
+
 /// Fails the program: throws an exception whose what() is `report`.
 [[noreturn]] void fail(detail::text_view report);
 
@@ -23,6 +25,9 @@ inline void require(bool condition, detail::text_view report) {
   if (!condition) [[unlikely]]
     fail(report);
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// The program of a check: a callable that takes a world&, called once for each seed. It fails by
 /// an exception, by returning a text that is not empty, or by ending the process (an assertion, a
@@ -148,6 +153,8 @@ struct check_outcome {
   explicit operator bool() const noexcept { return passed; }
 };
 
+namespace functions {
+
 /// Runs the program in one world after the other until it fails, and prints on the standard error
 /// the failure, seed, hash and the command that replays it. If the program ends the process, they
 /// are printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
@@ -159,5 +166,8 @@ check_outcome check(const check_options& how, program_ref program);
 /// others (--help explains them), over `how`. Returns the exit status: 0, 1 after a failure, 2 for
 /// invalid arguments.
 int check(int argc, char** argv, program_ref program, const check_options& how = check_options());
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::testing::sim

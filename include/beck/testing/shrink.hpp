@@ -43,6 +43,8 @@ class shrink_options {
   void* data_ = nullptr;
 };
 
+namespace functions {
+
 /// For the library: shrink() without its template.
 tape shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*), void* data,
                    const shrink_options& how);
@@ -55,12 +57,15 @@ tape shrink(const tape& failing, StillFails&& still_fails,
             const shrink_options& how = shrink_options()) {
   using callable = std::remove_reference_t<StillFails>;
   callable* object = __builtin_addressof(still_fails);
-  return sim::shrink_erased(
+  return functions::shrink_erased(
       failing,
       [](const tape& candidate, void* data) -> bool {
         return (**static_cast<callable**>(data))(candidate);
       },
       &object, how);
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::testing::sim

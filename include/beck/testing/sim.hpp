@@ -240,8 +240,13 @@ class world {
   state* state_;
 };
 
+namespace functions {
+
 /// Returns the hash of the world that a context is in: also of a private one, which
 /// `io_context::options().backend(backend::sim).seed(n)` makes. 0 if the context is not simulated.
 std::uint64_t sim_hash(io_context& context) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::testing::sim

@@ -3,6 +3,7 @@
 // two.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/op.hpp>
 #include <beck/transfer/transfer_report.hpp>
@@ -99,6 +100,8 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 
 }  // namespace detail
 
+namespace functions {
+
 /// Copies bytes of a file. Completes with (error_code, transfer_report): the number of bytes that
 /// are complete from the front on, and the mechanism, also with an error. The target is neither
 /// truncated nor synced: it keeps its bytes behind the last copied one, and is on the device after
@@ -135,5 +138,7 @@ template <class Token>
 auto async_copy(file_object& from, file_object& to, const copy_options& how, Token&& token) {
   return detail::launch(async_copy(from, to, how), static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -7,6 +7,7 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
@@ -79,6 +80,8 @@ class relay_options {
   void (*tell_)(void*, const relay_report&) = nullptr;
 };
 
+namespace functions {
+
 /// Carries bytes both ways until both streams have ended. The end of one (eof) is passed on to the
 /// other as the end of its input (shutdown(2), if it is a socket), and the other direction
 /// continues. An error of either ends the relay with that error; both streams stay open. A stream
@@ -94,5 +97,7 @@ class relay_options {
 /// timeout(async_relay(a, b), 1h)`; bytes that were taken from a stream and not passed on are lost.
 task<io_result<relay_report>> async_relay(detail::stream_object& a, detail::stream_object& b,
                                           relay_options how = {});
+
+}  // namespace functions
 
 }  // namespace beck

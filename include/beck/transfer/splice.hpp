@@ -3,6 +3,7 @@
 // them through the program.
 #pragma once
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
 
 namespace beck {
@@ -68,6 +69,8 @@ class [[nodiscard]] splice_operation : public begun_by<splice_operation, operati
 
 }  // namespace detail
 
+namespace functions {
+
 /// Moves `bytes` bytes from one stream to the other inside the kernel; one of the two is a pipe.
 /// Completes with (error_code, std::size_t): the number of bytes moved, also with an error.
 /// Errors: eof if `from` ended before; broken_pipe if there is no reader of `to` (never SIGPIPE);
@@ -100,5 +103,7 @@ auto async_splice_some(detail::stream_object& from, detail::stream_object& to,
                        std::size_t bytes_max, Token&& token) {
   return detail::launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

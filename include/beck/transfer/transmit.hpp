@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/op.hpp>
@@ -98,6 +99,8 @@ class [[nodiscard]] transmit_operation
 
 }  // namespace detail
 
+namespace functions {
+
 /// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the end that the file has
 /// now, or that reads find where its size is not its length (/proc, /sys, devices). Completes with
 /// (error_code, transfer_report): the exact number of bytes sent of the file and of the prefix, and
@@ -126,5 +129,7 @@ auto async_transmit(detail::stream_object& to, file_object& from, std::uint64_t 
                     std::uint64_t bytes, const transmit_options& how, Token&& token) {
   return detail::launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

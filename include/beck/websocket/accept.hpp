@@ -50,6 +50,8 @@ class accept_options {
   std::string origins_;
 };
 
+namespace functions {
+
 /// Makes a connection of the request that a handler has got. Checks method, version, key, Upgrade,
 /// Connection and Origin; a request that fails is answered by accept(), and the handler just ends.
 /// Extensions that the client offers are ignored, permessage-deflate among them. Fields that the
@@ -65,5 +67,8 @@ class accept_options {
 /// Thread: that of the handler. Lifetime: `q` and `reply` live until the task ends.
 task<io_result<stream>> accept(http::request& q, http::response& reply,
                                accept_options how = accept_options());
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::websocket

@@ -33,18 +33,23 @@ struct mask_key {
   char bytes[4] = {};
 };
 
+/// The greatest number of bytes of a frame's head.
+inline constexpr std::size_t frame_head_max = 14;
+
+namespace functions {
+
 /// Masks or unmasks `bytes` bytes at `data`, the first of which is byte `offset` of its frame.
 /// Thread: any. Source: RFC 6455, section 5.3.
 void apply_mask(char* data, std::size_t bytes, mask_key key, std::uint64_t offset = 0) noexcept;
-
-/// The greatest number of bytes of a frame's head.
-inline constexpr std::size_t frame_head_max = 14;
 
 /// Writes the head of a frame with `bytes` bytes. `is_last`: its message ends with it; control
 /// frames are always last. `key`: that of a client's frame; nullptr for a server's. Requires
 /// frame_head_max bytes at `to`, and bytes < 2^63. Returns the number of bytes written.
 std::size_t write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
                              const mask_key* key) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 namespace detail {
 

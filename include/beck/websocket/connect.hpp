@@ -46,6 +46,8 @@ class connect_options {
   std::string fields_;
 };
 
+namespace functions {
+
 /// Connects to `url`, which begins with ws: or, once by.secure() was called, with wss:. The time is
 /// limited as that of every call of the client, the fields of the answer are verified, and no
 /// redirect is followed.
@@ -59,5 +61,8 @@ class connect_options {
 /// copied.
 task<io_result<stream>> connect(http::client& by, std::string_view url,
                                 connect_options how = connect_options());
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::websocket

@@ -31,12 +31,17 @@ enum class close_code : std::uint16_t {
   bad_gateway = 1014,     ///< what is behind the server has failed
 };
 
+namespace functions {
+
 /// Returns whether a close frame may have this code: 1000 to 1003, 1007 to 1014, 3000 to 4999.
 constexpr bool may_be_sent(close_code code) noexcept {
   const auto number = static_cast<unsigned>(code);
   return (number >= 1000 && number <= 1003) || (number >= 1007 && number <= 1014) ||
          (number >= 3000 && number <= 4999);
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// Why a connection has ended, or was not made.
 enum class stream_error : int {
@@ -87,11 +92,16 @@ inline error_code make_error_code(stream_error e) noexcept {
   return {static_cast<int>(e), stream_category()};
 }
 
+namespace functions {
+
 /// Returns the name of the value, such as "pong_late".
 std::string_view name_of(stream_error e) noexcept;
 /// Returns the code of the close frame that tells the peer about the error; close_code::none if
 /// none is sent for it.
 close_code code_for(stream_error e) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck::websocket
 

@@ -111,7 +111,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
 void op_engine::hand_over(io_op& op) noexcept {
   lend_buffers(op);
   if (op.kind == op_kind::file_in_order) {  // the calls before it have moved the position
-    static_cast<file_operation&>(op).offset = op.target->position;
+    static_cast<file_operation&>(op).offset = position_of(*system_, *op.target);
   } else if (is_untried(op)) {
     note_ready(op.target->queue[direction_of(op.kind)]);
   }

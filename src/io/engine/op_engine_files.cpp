@@ -79,10 +79,9 @@ bool status_operation::await_ready() noexcept {
 }
 
 bool op_engine::attempt_in_order(file_operation& op) noexcept {
-  descriptor& d = *op.target;
-  op.offset = d.position;
+  op.offset = position_of(*system_, *op.target);
   if (!attempt_cached(op)) return false;
-  d.position = op.offset + op.transferred;
+  move_position(op);
   return true;
 }
 
@@ -111,7 +110,7 @@ void op_engine::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept 
     if ((op.flags & io_op::flag_cancelled) == 0) return driver_->submit(op);
     result = -ECANCELED;
   }
-  if (op.kind == op_kind::file_in_order) d.position = op.offset + op.transferred;
+  if (op.kind == op_kind::file_in_order) move_position(op);
   finish(op, result);
   close_if_idle(d);
 }
@@ -152,6 +151,8 @@ void op_engine::open_file(descriptor& d, int fd, unsigned flags) noexcept {
 void op_engine::open_file_locked(descriptor& d, int fd, unsigned flags) noexcept {
   open_locked(d, fd, descriptor_nature::socket);
   d.position = 0;
+  d.appends = (flags & O_APPEND) != 0;
+  d.at_end = false;
   d.sync_error = 0;
   d.resident = resident_range();
   d.memory_alignment = d.offset_alignment = 0;

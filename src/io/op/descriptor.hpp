@@ -69,6 +69,8 @@ struct alignas(64) descriptor {
   std::uint32_t index = 0;       ///< in the loop's table
   std::uint32_t generation = 0;  ///< counts the lives of this slot
   descriptor_nature nature = descriptor_nature::socket;
+  bool appends = false;  ///< of a file: writes go to its end
+  bool at_end = false;   ///< of a file: the next call in order begins at the end, not at `position`
   direction queue[directions];
   /// An end, an error or urgent data was reported. From then on a short read does not mean that
   /// there is no more, and a read that has found something is followed by an attempt.

@@ -100,6 +100,11 @@ inline const io_vector* parts_of_file(const file_operation& op) noexcept {
 /// one, which is -1, means the file's current position.
 int refused_offset(const file_operation& op) noexcept;
 
+/// Returns where the next call in order begins. After an append that is the end of the file.
+std::uint64_t position_of(system& sys, descriptor& d) noexcept;
+/// Moves the position behind the bytes that `op`, a call in order, has moved.
+void move_position(const file_operation& op) noexcept;
+
 /// Returns the number of bytes that a transfer has still to move.
 std::size_t bytes_left(const file_operation& op) noexcept;
 

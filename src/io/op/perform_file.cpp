@@ -99,6 +99,21 @@ int refused_offset(const file_operation& op) noexcept {
   return op.offset > INT64_MAX ? -EINVAL : 0;
 }
 
+std::uint64_t position_of(system& sys, descriptor& d) noexcept {
+  if (d.at_end) {
+    const std::int64_t bytes = sys.file_size(d.fd);
+    if (bytes >= 0) d.position = static_cast<std::uint64_t>(bytes);
+    d.at_end = false;
+  }
+  return d.position;
+}
+
+void move_position(const file_operation& op) noexcept {
+  descriptor& d = *op.target;
+  d.at_end = d.appends && op.transferred != 0 && !is_file_read(op.call);
+  d.position = op.offset + op.transferred;
+}
+
 std::size_t bytes_left(const file_operation& op) noexcept {
   if (!is_file_transfer(op.call)) return 0;
   if (!is_vector(op.call)) return op.length - op.transferred;

@@ -186,6 +186,28 @@ CONFORMANCE("a limit stops a window, and says so if tasks were left over") {
   });
 }
 
+CONFORMANCE("for_each_limited passes the elements of the caller's own range, not of a copy") {
+  beck::io_context ctx(context_options());
+  run_task(ctx, [&]() -> beck::task<> {
+    std::vector<int> results(200, 0);
+    const auto fill = [&](int& result) -> beck::task<> {
+      co_await beck::post(ctx);
+      result = 1;
+    };
+    co_await for_each_limited(7, results, fill);
+    CHECK(results == std::vector<int>(200, 1));
+    const std::vector<std::unique_ptr<int>> constant(3);  // cannot be copied
+    std::size_t seen = 0;
+    const auto look = [&](const std::unique_ptr<int>& one) -> beck::task<> {
+      CHECK(&one == &constant[seen]);
+      ++seen;
+      co_return;
+    };
+    co_await for_each_limited(1, constant, look);
+    CHECK(seen == 3);
+  });
+}
+
 CONFORMANCE("for_each_limited makes its tasks one by one, of a vector and of a generator") {
   beck::io_context ctx(context_options());
   load seen;

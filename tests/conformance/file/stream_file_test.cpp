@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Files from front to back: the position is the object's own and moves by what was transferred.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/stream_file.hpp>
 #include <beck/io/generic_stream.hpp>
@@ -14,6 +18,7 @@
 #include "support/pattern.hpp"
 #include "support/stream_pair.hpp"
 
+using beck::error_code;
 using beck::file_object;
 using beck::stream_file;
 using beck::test::file_place;
@@ -68,6 +73,50 @@ CONFORMANCE("operations of a stream file that are started together run in their 
   std::string back(40, 'x');
   CHECK(beck::read(file, beck::buffer(back)) == 40);
   CHECK(back == text);
+}
+
+CONFORMANCE("the position after an append is the end of the file, as POSIX has it") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  {
+    stream_file before(ctx, place.path("a"), for_writing);
+    CHECK(beck::write(before, beck::buffer("0123456789", 10)) == 10);
+  }
+  stream_file file(ctx, place.path("a"), for_writing | file_object::append);
+  CHECK(file.seek(0, file_object::seek_cur) == 0);
+  run_task(ctx, [&]() -> beck::task<> {
+    char data[4];
+    CHECK((co_await file.async_read_some(beck::buffer(data, 3))).value() == 3);
+    CHECK(file.seek(0, file_object::seek_cur) == 3);
+    beck::ignore(co_await beck::async_write(file, beck::buffer("ab", 2)));
+    CHECK(file.seek(0, file_object::seek_cur) == 12);
+    const std::array<beck::const_buffer, 2> parts{beck::buffer("c", 1), beck::buffer("de", 2)};
+    beck::ignore(co_await file.async_write_some(parts));
+    auto end = co_await file.async_read_some(beck::buffer(data));  // not at the old position
+    CHECK(end.error() == beck::error::eof);
+    CHECK(file.seek(-2, file_object::seek_cur) == 13);
+    CHECK((co_await file.async_read_some(beck::buffer(data))).value() == 2);
+    CHECK(std::string(data, 2) == "de");
+  });
+  CHECK(file.seek(1, file_object::seek_set) == 1);
+  CHECK(beck::write(file, beck::buffer("f", 1)) == 1);
+  error_code ec;
+  CHECK(file.seek(-99, file_object::seek_set, ec) == 16);
+  CHECK(ec == beck::error::invalid_argument);
+  CHECK(file.size() == 16);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a descriptor that appends is known when it is taken over") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  const std::string path = place.path("a");
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  REQUIRE(fd >= 0);
+  REQUIRE(::write(fd, "old", 3) == 3);
+  stream_file file(ctx, fd);
+  CHECK(file.seek(0, file_object::seek_cur) == 0);
+  CHECK(beck::write(file, beck::buffer("new", 3)) == 3);
+  CHECK(file.seek(0, file_object::seek_cur) == 6);
 }
 
 CONFORMANCE("seek counts from the beginning, the position and the end") {

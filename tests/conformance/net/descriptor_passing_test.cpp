@@ -23,9 +23,9 @@
 using beck::async_receive_descriptors;
 using beck::async_send_descriptors;
 using beck::buffer;
+using beck::passed_descriptors;
 using beck::received_descriptors;
 using beck::unique_fd;
-using beck::detail::passed_descriptors;
 using beck::test::note;
 using beck::test::outcome;
 using beck::test::run_all;
@@ -111,6 +111,30 @@ CONFORMANCE_ON(beck::test::kernel, "several descriptors go with one datagram, in
   const unique_fd out = fds.take(1);
   CHECK(are_joined(in.get(), out.get()));
   CHECK(fds.take(0).get() == -1);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "descriptors to be sent are written as a list, or come in an array") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  const int all[] = {pipe.in.get(), pipe.out.get()};
+  char room[10];
+  for (const bool as_array : {false, true}) {
+    received_descriptors fds;
+    outcome sent, received;
+    if (as_array) {
+      async_send_descriptors(pair.a, buffer("x", 1), passed_descriptors(all, 2), note(sent));
+    } else {
+      async_send_descriptors(pair.a, buffer("x", 1), {pipe.in.get(), pipe.out.get()}, note(sent));
+    }
+    async_receive_descriptors(pair.b, buffer(room), fds, note(received));
+    run_all(ctx);
+    CHECK(sent.ok());
+    CHECK(received.bytes == 1);
+    REQUIRE(fds.size() == 2);
+    CHECK(are_joined(fds.take(0).get(), pipe.out.get()));
+  }
 }
 
 CONFORMANCE_ON(beck::test::kernel, "descriptors that nobody takes are closed") {

@@ -7,8 +7,10 @@
 #include <beck/net/udp.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support/name_server.hpp"
@@ -288,6 +290,31 @@ TEST_CASE("results are made without a lookup, too") {
   const tcp::endpoint endpoint = *one.begin();
   CHECK(endpoint == at("192.0.2.1", 80));
   CHECK(one.begin()->host_name() == "example.org");
+}
+
+TEST_CASE("the entries of results are objects, which references, algorithms and copies take") {
+  const results two = results::create(at("192.0.2.1", 80), "example.org", "http");
+  int seen = 0;
+  for (auto& entry : two) {
+    static_assert(std::is_same_v<decltype(entry), const results::value_type&>);
+    CHECK(&entry == &*two.begin());
+    ++seen;
+  }
+  CHECK(seen == 1);
+  static_assert(std::forward_iterator<results::iterator>);
+  const std::vector<tcp::endpoint> endpoints(two.begin(), two.end());
+  CHECK(endpoints == std::vector{at("192.0.2.1", 80)});
+  results::value_type kept;
+  {
+    const results gone = results::create(at("192.0.2.7", 7), "example.net", "echo");
+    const auto& first = *gone.begin();
+    kept = first;
+    const results::value_type copy(first);
+    CHECK(copy.host_name() == "example.net");
+  }
+  CHECK(kept.endpoint() == at("192.0.2.7", 7));
+  CHECK(kept.host_name() == "example.net");
+  CHECK(kept.service_name() == "echo");
 }
 
 TEST_CASE("name errors have Asio's names and texts, in categories of their own") {

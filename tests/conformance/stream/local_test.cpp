@@ -50,10 +50,7 @@ protocol::endpoint abstract_name(const char* name) {
   return protocol::endpoint(text);
 }
 
-std::string path_of(const protocol::endpoint& endpoint) {
-  const beck::local::path_text path = endpoint.path();
-  return std::string(path.data(), path.size());
-}
+std::string path_of(const protocol::endpoint& endpoint) { return endpoint.path(); }
 
 }  // namespace
 
