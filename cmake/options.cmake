@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Every switch of the build. All are off by default, so that a packager or a parent project gets the library alone.
 option(BUILD_SHARED_LIBS "Build libbeck as a shared library" OFF)
+# A static libbeck, too, is position-independent, for use in shared objects. -DCMAKE_POSITION_INDEPENDENT_CODE=OFF makes
+# one for programs only.
 option(BECK_BUILD_TESTS "Build the tests (needs doctest)" OFF)
 option(BECK_BUILD_EXAMPLES "Build the examples" OFF)
 option(BECK_BUILD_BENCH "Build the benchmarks and their peers" OFF)

@@ -37,7 +37,7 @@ bool is_thread_here(int thread) noexcept { return ::tgkill(::getpid(), thread, 0
 object_use::object_use(use_mark* mark, const char* object, const int* fd, const char* function,
                        kind how) noexcept
     : mark_(nullptr) {
-  if (mark == nullptr || exempt != 0) return;
+  if (mark == nullptr || checks_of_thread.exemptions != 0) return;
   const int self = ::gettid();
   const int user = how == kind::beside_others ? -self : self;
   int seen = 0;

@@ -22,15 +22,21 @@ struct held_locks {
 
 #else
 
-struct held_locks {
-  static void taken() noexcept { ++count; }
-  static void given_back() noexcept { --count; }
-  static void must_be_none() noexcept {
-    BECK_ASSERT(count == 0, "code that the library does not know is called under a spin lock");
-  }
+/// Of each thread: the spin locks that it holds, and the library_use objects that exempt it from
+/// the check below. One word, because thread-local data is scarce (base/thread_store.hpp).
+struct thread_checks {
+  int locks = 0;
+  int exemptions = 0;
+};
+inline constinit thread_local thread_checks checks_of_thread;
 
- private:
-  static inline thread_local constinit int count = 0;
+struct held_locks {
+  static void taken() noexcept { ++checks_of_thread.locks; }
+  static void given_back() noexcept { --checks_of_thread.locks; }
+  static void must_be_none() noexcept {
+    BECK_ASSERT(checks_of_thread.locks == 0,
+                "code that the library does not know is called under a spin lock");
+  }
 };
 
 #endif
@@ -88,10 +94,6 @@ class object_use {
   object_use& operator=(const object_use&) = delete;
 
  private:
-  friend class library_use;
-
-  static inline thread_local constinit int exempt = 0;
-
   use_mark* mark_;  // nullptr: not checked, or set by a thread that entered before
 };
 
@@ -99,8 +101,8 @@ class object_use {
 /// that the program started before, so this thread is not a user of the operation's object.
 class library_use {
  public:
-  library_use() noexcept { ++object_use::exempt; }
-  ~library_use() { --object_use::exempt; }
+  library_use() noexcept { ++checks_of_thread.exemptions; }
+  ~library_use() { --checks_of_thread.exemptions; }
   library_use(const library_use&) = delete;
   library_use& operator=(const library_use&) = delete;
 };

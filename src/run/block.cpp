@@ -14,11 +14,10 @@
 
 #include "base/fork_count.hpp"
 #include "base/sanitizers.hpp"
+#include "base/thread_store.hpp"
 #include "run/block_watch.hpp"
 
 namespace beck::detail {
-
-constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]] = nullptr;
 
 namespace {
 
@@ -50,9 +49,8 @@ void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size
   return header + 1;
 }
 
-/// Allocates a block that no cache recycles, and counts it if this thread is watched.
-void* allocate_single(std::size_t bytes, std::uint32_t size_class) {
-  block_watch* const watch = this_watch;
+/// Allocates a block that no cache recycles, and counts it if the thread has a watch.
+void* allocate_single(std::size_t bytes, std::uint32_t size_class, block_watch* watch) {
   if (watch == nullptr) return allocate_general(bytes, nullptr, 0);
   if (++watch->allocations == watch->fail_at) {
     ++watch->refused;
@@ -65,8 +63,8 @@ void* allocate_single(std::size_t bytes, std::uint32_t size_class) {
   return block;
 }
 
-void free_single(block_header* header) noexcept {
-  if (block_watch* const watch = this_watch; watch != nullptr) {
+void free_single(block_header* header, block_watch* watch) noexcept {
+  if (watch != nullptr) {
     // The block may have been counted by an earlier watch.
     const std::size_t bytes = header->watched_classes * class_bytes;
     watch->bytes_in_use -= bytes < watch->bytes_in_use ? bytes : watch->bytes_in_use;
@@ -78,6 +76,8 @@ void free_single(block_header* header) noexcept {
 /// because blocks in use elsewhere still name it as their owner.
 class block_cache {
  public:
+  explicit block_cache(block_watch* watch = nullptr) noexcept : watch_(watch) {}
+
   /// Returns a free block of the class; nullptr if there is none.
   void* take_free(std::size_t size_class) noexcept {
     free_node* const node = free_[size_class];
@@ -89,7 +89,7 @@ class block_cache {
   /// Refills the free lists from the returned blocks and takes one of the class; allocates it if
   /// the class is still empty.
   void* take_returned(std::uint32_t size_class) {
-    if (this_watch != nullptr) return allocate_single(size_class * class_bytes, size_class);
+    if (watch_ != nullptr) return allocate_single(size_class * class_bytes, size_class, watch_);
     free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
     while (node != nullptr) {
       free_node* next = node->next;
@@ -136,6 +136,8 @@ class block_cache {
   }
 
   std::uint64_t misses() const noexcept { return misses_; }
+  /// Returns what counts the blocks of the thread that uses this cache; nullptr if nothing does.
+  block_watch* watch() const noexcept { return watch_; }
 
   block_cache* idle_next = nullptr;
 
@@ -146,6 +148,7 @@ class block_cache {
   block_cache* outgoing_owner_ = nullptr;
   unsigned outgoing_count_ = 0;
   std::uint64_t misses_ = 0;
+  block_watch* const watch_;
   alignas(64) std::atomic<free_node*> returned_{nullptr};
 };
 
@@ -154,33 +157,44 @@ constinit block_cache* idle_caches = nullptr;
 
 constinit thread_local block_cache* this_cache [[gnu::tls_model("initial-exec")]] = nullptr;
 
-/// True once the thread has given its cache up: only destructors of thread-local objects run then.
-constinit thread_local bool this_thread_ends = false;
+/// The cache of a watched thread: it is empty and owns no block, so every block is allocated and
+/// freed one by one.
+struct watching_cache : block_cache {
+  watching_cache(block_cache& before, block_watch& counts) noexcept
+      : block_cache(&counts), usual(before) {}
+  block_cache& usual;  // the thread's cache, which it has again afterwards
+};
 
-struct cache_owner {
-  ~cache_owner() {
-    this_thread_ends = true;
-    block_cache* cache = std::exchange(this_cache, nullptr);
-    if (cache == nullptr) return;
+block_watch* this_watch() noexcept { return this_cache != nullptr ? this_cache->watch() : nullptr; }
+
+/// The use of a cache by the calling thread, until the thread ends.
+class cache_use {
+ public:
+  cache_use() {
+    keep_over_forks<idle_mutex>();
+    {
+      const std::lock_guard lock(idle_mutex);
+      if (idle_caches != nullptr) {
+        this_cache = idle_caches;
+        idle_caches = idle_caches->idle_next;
+      }
+    }
+    if (this_cache == nullptr) this_cache = new block_cache;
+  }
+  ~cache_use() {
+    block_cache* const cache = std::exchange(this_cache, nullptr);
     cache->flush();
     const std::lock_guard lock(idle_mutex);
     cache->idle_next = idle_caches;
     idle_caches = cache;
   }
+  cache_use(const cache_use&) = delete;
+  cache_use& operator=(const cache_use&) = delete;
 };
 
+/// Gives the calling thread a cache.
 [[gnu::noinline]] block_cache* make_cache() {
-  keep_over_forks<idle_mutex>();
-  static thread_local cache_owner owner;  // its destructor runs when the thread ends
-  (void)&owner;
-  {
-    const std::lock_guard lock(idle_mutex);
-    if (idle_caches != nullptr) {
-      this_cache = idle_caches;
-      idle_caches = idle_caches->idle_next;
-    }
-  }
-  if (this_cache == nullptr) this_cache = new block_cache;
+  static_cast<void>(of_this_thread<cache_use>::get());
   return this_cache;
 }
 
@@ -189,12 +203,8 @@ struct cache_owner {
   if (bytes > PTRDIFF_MAX) throw std::bad_alloc();
   const std::size_t blocks = bytes / class_bytes + (bytes % class_bytes != 0);
   const auto size_class = static_cast<std::uint32_t>(std::max<std::size_t>(blocks, 1));
-  if (!recycling || size_class >= classes) return allocate_single(bytes, size_class);
-  block_cache* cache = this_cache;
-  if (cache == nullptr) {
-    if (this_thread_ends) return allocate_general(bytes, nullptr, 0);
-    cache = make_cache();
-  }
+  if (!recycling || size_class >= classes) return allocate_single(bytes, size_class, this_watch());
+  block_cache* const cache = this_cache != nullptr ? this_cache : make_cache();
   return cache->take_returned(size_class);
 }
 
@@ -213,7 +223,7 @@ void* allocate_block(std::size_t bytes) {
 void free_block(void* block) noexcept {
   block_header* header = header_of(block);
   if (header->owner == nullptr) {
-    free_single(header);
+    free_single(header, this_watch());
   } else if (header->owner == this_cache) [[likely]] {
     this_cache->give(block, header->size_class);
   } else if (this_cache != nullptr) {
@@ -224,21 +234,20 @@ void free_block(void* block) noexcept {
   }
 }
 
-void watch_blocks(block_watch* watch) noexcept {
-  // A watched thread uses an empty cache that owns no block, so every block is allocated and freed
-  // one by one.
-  static thread_local block_cache nothing;
-  static thread_local block_cache* usual = nullptr;
-  BECK_ASSERT((watch == nullptr) != (this_watch == nullptr),
+bool recycles_blocks() noexcept { return recycling && this_watch() == nullptr; }
+
+void watch_blocks(block_watch* watch) {
+  BECK_ASSERT((watch == nullptr) != (this_watch() == nullptr),
               "watched_memory: one in a thread at a time, destroyed where it was made");
   if (watch != nullptr) {
-    usual = this_cache != nullptr ? this_cache : make_cache();
-    this_cache = &nothing;
+    block_cache& usual = this_cache != nullptr ? *this_cache : *make_cache();
+    this_cache = new watching_cache(usual, *watch);
   } else {
-    nothing.flush();
-    this_cache = usual;
+    auto* const ends = static_cast<watching_cache*>(this_cache);
+    ends->flush();
+    this_cache = &ends->usual;
+    delete ends;
   }
-  this_watch = watch;
 }
 
 std::uint64_t block_misses() noexcept { return this_cache != nullptr ? this_cache->misses() : 0; }

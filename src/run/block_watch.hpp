@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/sanitizers.hpp"
-
 namespace beck::detail {
 
 struct block_watch {
@@ -17,15 +15,13 @@ struct block_watch {
   std::size_t bytes_max = 0;
 };
 
-/// The watch of the calling thread, if there is one.
-extern constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]];
-
 /// Returns whether the calling thread recycles its blocks: not while they are counted, and not
 /// under AddressSanitizer, which has to see each allocation and each free.
-inline bool recycles_blocks() noexcept { return !address_sanitizer && this_watch == nullptr; }
+bool recycles_blocks() noexcept;
 
 /// Starts to count the calling thread's blocks in `watch`: from then on each comes from the general
-/// allocator. nullptr returns the thread to its cache. Blocks may outlive their watch.
-void watch_blocks(block_watch* watch) noexcept;
+/// allocator. nullptr returns the thread to its cache, and throws nothing. Blocks may outlive their
+/// watch. Throws std::bad_alloc.
+void watch_blocks(block_watch* watch);
 
 }  // namespace beck::detail

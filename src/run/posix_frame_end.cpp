@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "base/context_entry.hpp"
+
 // Weak: defined only in a build with AddressSanitizer.
 extern "C" {
 [[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
@@ -94,10 +96,6 @@ struct stack_piece {
   void arrive() noexcept;
 };
 
-thread_local constinit stack_piece* entered = nullptr;
-
-void enter() { entered->arrive(); }
-
 void stack_piece::arrive() noexcept {
   if (__sanitizer_finish_switch_fiber != nullptr)
     __sanitizer_finish_switch_fiber(nullptr, &old_bottom, &old_bytes);
@@ -112,9 +110,8 @@ void stack_piece::run() noexcept {
   there.uc_stack.ss_sp = bottom;
   there.uc_stack.ss_size = stack_change::piece_bytes;
   there.uc_link = &back;
-  ::makecontext(&there, &enter, 0);
+  begin_context<&stack_piece::arrive>(there, *this);
   const stack_change here(reinterpret_cast<std::uintptr_t>(bottom), stack_change::piece_bytes);
-  entered = this;
   if (__sanitizer_start_switch_fiber != nullptr)
     __sanitizer_start_switch_fiber(&fake_stack, bottom, stack_change::piece_bytes);
   ::swapcontext(&back, &there);

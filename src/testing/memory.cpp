@@ -2,6 +2,8 @@
 // Watches the blocks that the calling thread allocates, and reads the counters.
 #include <beck/testing/memory.hpp>
 
+#include <memory>
+
 #include "run/block_watch.hpp"
 
 namespace beck::testing {
@@ -9,7 +11,11 @@ using namespace detail;
 
 struct watched_memory::state : block_watch {};
 
-watched_memory::watched_memory() : state_(new state) { watch_blocks(state_); }
+watched_memory::watched_memory() {
+  auto made = std::make_unique<state>();
+  watch_blocks(made.get());
+  state_ = made.release();
+}
 
 watched_memory::~watched_memory() {
   watch_blocks(nullptr);

@@ -9,6 +9,8 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/thread_store.hpp"
+
 namespace beck::tls::detail {
 namespace {
 
@@ -83,8 +85,11 @@ long engine_bio::control(BIO*, int what, long, void*) noexcept {
 }
 
 work_space* work_space::here() noexcept {
-  thread_local const std::unique_ptr<work_space> mine(new (std::nothrow) work_space);
-  return mine.get();
+  try {
+    return &beck::detail::of_this_thread<work_space>::get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 engine::engine(ssl_ptr prepared) : ssl_(std::move(prepared)) {

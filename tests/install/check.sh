@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# usage: check.sh WORK_DIR
+# usage: [OLD_CMAKE=/path/of/cmake-3.16] check.sh WORK_DIR
 # Builds and installs beck as a packager does, static and shared, and builds a user's project against it in every way
 # that the README names. Fails at the first thing that does not work.
 set -euo pipefail
@@ -9,12 +9,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source=$PWD
 consumer=$source/tests/install/consumer
 jobs=${BECK_JOBS:-$(nproc)}
+old_cmake=${OLD_CMAKE:-}   # configures the users of the package; such as: pip install cmake==3.16.8
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 export CCACHE_BASEDIR=$source
 # The code is tested elsewhere: here the library is compiled as quickly as can be, and with the options of ./test's dev
 # build, so that ccache has it. For that WORK_DIR must be a folder of build/, too.
-quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DCMAKE_POSITION_INDEPENDENT_CODE=ON
-  -DBECK_WERROR=ON -DBECK_UNITE=ON)
+quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DBECK_WERROR=ON
+  -DBECK_UNITE=ON)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -58,18 +59,87 @@ expect() {
   "$@" || { echo "this failed: $*" >&2; exit 1; }
 }
 
+# with_components KIND TLS OPTION...: configures, builds and runs the project that asks for components, in a prefix.
+# TLS says what find_package shall find of it.
+with_components() {
+  local prefix=$work/$1-prefix tls=$2 folder=$work/components
+  shift 2
+  say "components of ${prefix##*/}, tls $tls"
+  rm -rf "$folder"
+  "${old_cmake:-cmake}" -S "$source/tests/install/components" -B "$folder" -G Ninja "-DCMAKE_PREFIX_PATH=$prefix" \
+    "-DBECK_TLS=$tls" "$@"
+  ninja -C "$folder"
+  "$folder/components"
+  if [ "$tls" = found ]; then "$folder/component_tls"; fi
+}
+
+# with_pkg_configs PREFIX: links the same programs by the pkg-config files.
+with_pkg_configs() {
+  local flags
+  say "pkg-config files of ${1##*/}"
+  flags=$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs beck-redis beck-websocket)
+  # shellcheck disable=SC2086
+  g++ -std=c++20 "$consumer/components.cpp" $flags -Wl,-rpath,"$1/lib" -o "$work/components-by-hand"
+  "$work/components-by-hand"
+  flags=$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs beck-tls)
+  # shellcheck disable=SC2086
+  g++ -std=c++20 "$consumer/component_tls.cpp" $flags -Wl,-rpath,"$1/lib" -o "$work/components-by-hand"
+  "$work/components-by-hand"
+}
+
+# foreign_names LIBRARY: prints what a shared library exports, but for names of beck and the name of its version.
+foreign_names() {
+  nm -DC --defined-only "$1" | cut -d ' ' -f 3- | grep -Ev '(^|[ &*(])beck::|^BECK_0\.[0-9]+$'
+}
+
 install_as static -DBUILD_SHARED_LIBS=OFF
 install_as shared -DBUILD_SHARED_LIBS=ON
 for kind in static shared; do
   build_and_run "package-$kind" -DFROM=package "-DCMAKE_PREFIX_PATH=$work/$kind-prefix"
   with_pkg_config "pkg-config-$kind" "$work/$kind-prefix"
+  with_pkg_configs "$work/$kind-prefix"
+  with_components "$kind" found
 done
+if [ -n "$old_cmake" ]; then say "with $("$old_cmake" --version | head -n 1)"; fi
+with_components static without-openssl -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+rm -rf "$work/plain-prefix"
+cp -r "$work/static-prefix" "$work/plain-prefix"
+rm "$work/plain-prefix"/lib/cmake/beck/beckTls*   # as a build with -DBECK_TLS=OFF installs it
+with_components plain unbuilt
 
-library=$work/shared-prefix/lib/libbeck.so
-soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
-expect "the shared library's SONAME is libbeck.so.0" test "$soname" = libbeck.so.0
-expect "the consumer of the shared library links to it" \
-  sh -c "readelf -d '$work/consumer/consumer' | grep -q 'NEEDED.*libbeck.so.0'"
+version=$(sed -n 's/^#define BECK_VERSION_M[A-Z]* //p' include/beck/base/version.hpp | paste -sd .)
+for name in beck beck_http beck_redis beck_websocket beck_tls; do
+  library=$work/shared-prefix/lib/lib$name.so
+  soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  expect "before 1.0 the SONAME of lib$name.so has the minor version" test "$soname" = "lib$name.so.$version"
+  expect "lib$name.so exports names of beck" sh -c "nm -DC --defined-only '$library' | grep -q 'beck::'"
+  expect "lib$name.so exports nothing else" test -z "$(foreign_names "$library")"
+done
+expect "a program links to the shared library" \
+  sh -c "readelf -d '$work/pkg-config-shared/consumer' | grep -q 'NEEDED.*libbeck.so.$version'"
+
+# Shared objects of users, each with a static beck of its own.
+say "shared objects"
+flags=$(PKG_CONFIG_PATH=$work/static-prefix/lib/pkgconfig pkg-config --cflags --libs beck-redis beck-websocket beck-tls)
+objects=$source/tests/install/shared_objects
+# shellcheck disable=SC2086
+g++ -std=c++20 -fPIC -shared -fno-gnu-unique "$objects/plugin.cpp" \
+  -Wl,--whole-archive "$work"/static-prefix/lib/libbeck*.a -Wl,--no-whole-archive $flags -o "$work/plugin-1.so"
+g++ -std=c++20 "$objects/host.cpp" -pthread -o "$work/host"
+bytes=$(($(readelf -lW "$work/plugin-1.so" | awk '$1 == "TLS" { print $6 }')))
+expect "a shared object with all libraries needs at most 64 bytes for each thread, not $bytes" test "$bytes" -le 64
+for i in {2..12}; do cp "$work/plugin-1.so" "$work/plugin-$i.so"; done
+expect "twelve of them work in one process, and leave no signal handler" timeout 60 "$work/host" "$work"/plugin-*.so
+
+for component in runtime dev; do
+  rm -rf "$work/$component-prefix"
+  cmake --install "$work" --component "$component" --prefix "$work/$component-prefix"
+done
+of_runtime='^./(lib/lib[a-z_]+\.so\.[0-9.]+|share/doc/beck/LICENSE)$'
+expect "the component runtime is the libraries that programs load" \
+  test -z "$(cd "$work/runtime-prefix" && find . ! -type d | grep -Ev "$of_runtime")"
+expect "runtime and dev are all that is installed" diff <(cd "$work/shared-prefix" && find . ! -type d | sort) \
+  <(for component in runtime dev; do (cd "$work/$component-prefix" && find . ! -type d); done | sort -u)
 expect "every public header is installed" \
   diff <(cd include && find beck -type f | sort) <(cd "$work/static-prefix/include" && find beck -type f | sort)
 expect "nothing but the headers, the library and its package files is installed" \
@@ -77,8 +147,20 @@ expect "nothing but the headers, the library and its package files is installed"
 expect "the installed files do not name the tree they were built in" \
   sh -c "! grep -rIl '$source' '$work/static-prefix' --include=*.cmake --include=*.pc"
 
+# Configures the library where OpenSSL is not found; the log has what it says.
+configure_without_openssl() {
+  rm -rf "$work/no-openssl"
+  cmake -S . -B "$work/no-openssl" -G Ninja -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON >"$work/no-openssl.log" 2>&1
+}
+expect "a build without OpenSSL goes on" configure_without_openssl
+expect "it warns that it leaves TLS out" grep -q 'beck::tls is left out' "$work/no-openssl.log"
+expect "a build that must have TLS is refused without OpenSSL" sh -c '! "$@"' - \
+  cmake -S . -B "$work/no-openssl" -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DBECK_TLS=ON
+
 # A parent project gets the library alone, without warnings turned to errors and without install rules.
 build_and_run fetch -DFROM=fetch "-DBECK_SOURCE=$source" "${quickly[@]}"
-build_and_run folder -DFROM=folder "-DBECK_SOURCE=$source" "${quickly[@]}"
+# The options of its own code do not become those of the library.
+build_and_run folder -DFROM=folder "-DBECK_SOURCE=$source" "${quickly[@]}" -DBUILD_SHARED_LIBS=ON \
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON
 expect "a parent project gets no tests of ours" test ! -e "$work/consumer/_deps/beck-build/tests"
 say "all good"

@@ -14,6 +14,7 @@
 #include <beck/detail/initiating_call.hpp>
 #include <beck/detail/runner.hpp>
 
+#include "base/thread_store.hpp"
 #include "io/system/fiber.hpp"
 #include "io/system/stopped_place.hpp"
 
@@ -69,8 +70,17 @@ struct fiber::machine {
 };
 
 namespace {
-thread_local constinit fiber* current_fiber = nullptr;
-}
+
+/// The fibers of a thread. Those that are not in use are kept because stacks, and the data of
+/// sanitizers about them, are expensive to make.
+struct thread_fibers {
+  fiber* current = nullptr;  // the one that the thread runs; null on its own stack
+  std::vector<std::unique_ptr<fiber>> unused;
+};
+
+thread_fibers& own_fibers() { return of_this_thread<thread_fibers>::get(); }
+
+}  // namespace
 
 fiber::machine::machine()
     : memory(::mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
@@ -92,24 +102,28 @@ fiber::~fiber() = default;
 void fiber::resume() noexcept {
   BECK_ASSERT(!is_over(), "a fiber was resumed that has nothing to do");
   machine& m = *machine_;
-  m.resumed_on = std::exchange(current_fiber, this);
+  fiber*& current = own_fibers().current;
+  m.resumed_on = std::exchange(current, this);
   m.state.exchange();
   m.exceptions.exchange();
   stopped_place::change(m.resumer, m.own);
   m.exceptions.exchange();
   m.state.exchange();
-  current_fiber = m.resumed_on;
+  current = m.resumed_on;
 }
 
-fiber* fiber::current() noexcept { return current_fiber; }
+fiber* fiber::current() noexcept {
+  const thread_fibers* const own = of_this_thread<thread_fibers>::find();
+  return own == nullptr ? nullptr : own->current;
+}
 
 void fiber::suspend() noexcept {
-  machine& m = *current_fiber->machine_;
+  machine& m = *current()->machine_;
   stopped_place::change(m.own, m.resumer);
 }
 
 void fiber::enter() noexcept {
-  fiber& self = *current_fiber;
+  fiber& self = *current();
   for (;;) {
     self.body_(self.argument_);
     self.body_ = nullptr;
@@ -117,17 +131,8 @@ void fiber::enter() noexcept {
   }
 }
 
-namespace {
-/// Returns the unused fibers of this thread. They are kept because stacks, and the data of
-/// sanitizers about them, are expensive to make.
-std::vector<std::unique_ptr<fiber>>& unused_fibers() {
-  thread_local std::vector<std::unique_ptr<fiber>> unused;
-  return unused;
-}
-}  // namespace
-
 fiber::handle fiber::take() {
-  auto& unused = unused_fibers();
+  auto& unused = own_fibers().unused;
   if (unused.empty()) return handle(new fiber());
   handle taken(unused.back().release());
   unused.pop_back();
@@ -138,7 +143,7 @@ void fiber::put_back::operator()(fiber* used) const noexcept {
   BECK_ASSERT(used->is_over(), "a fiber was put back in the middle of its body");
   constexpr std::size_t kept_max = 64;
   std::unique_ptr<fiber> owned(used);
-  auto& unused = unused_fibers();
+  auto& unused = own_fibers().unused;
   if (unused.size() == kept_max) return;
   try {
     unused.push_back(std::move(owned));

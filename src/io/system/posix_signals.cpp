@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Signals of the process: one handler, installed while a sink wants the signal, and a table of the
-// sinks. The handler takes no lock: places of the table are never freed, and a thread that removes
-// a sink waits until no handler is inside its place.
+// Signals of the process (sigaction(2)): one handler, installed while a sink wants the signal, and
+// a table of the sinks. The handler takes no lock: places of the table are never freed, and a
+// thread that removes a sink waits until no handler is inside its place.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <mutex>
 #include <new>
 #include <thread>
+
+#include <dlfcn.h>
 
 #include "base/fork_count.hpp"
 #include "io/system/posix_system.hpp"
@@ -32,9 +34,13 @@ struct page {
 };
 
 struct disposition {
-  std::atomic<unsigned> sinks{0};  // relaxed: written with the mutex held
+  std::atomic<unsigned> sinks{0};  // written with the mutex held
   std::atomic<unsigned> forks{0};
-  struct sigaction before{};
+  struct sigaction before{};  // what the last sink restores
+  // Another handler was above ours when the last sink left: of the program, or of another copy of
+  // the library in this process. It may restore ours, which then passes signals on to `below`.
+  std::atomic<bool> left_covered{false};
+  struct sigaction below{};  // not written after left_covered is set
 };
 
 constinit page first_page;
@@ -62,6 +68,8 @@ void raise_in_child(int number) noexcept {
   ::raise(number);  // arrives when this handler has returned
 }
 
+void pass_on(int number) noexcept;
+
 void handle(int number, siginfo_t* from, void*) {
   const int saved = errno;
   signal_info info{number, from->si_code, 0, 0};
@@ -78,8 +86,40 @@ void handle(int number, siginfo_t* from, void*) {
       if ((candidate.wanted.load() & bit(number)) != 0) visit(candidate, info, taken);
     }
   }
-  if (!taken) raise_in_child(number);
+  if (!taken) {
+    raise_in_child(number);
+    pass_on(number);
+  }
   errno = saved;
+}
+
+int install_handler(int number, struct sigaction* before) noexcept {
+  struct sigaction ours{};
+  ours.sa_sigaction = &handle;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigfillset(&ours.sa_mask);  // no handler inside a handler
+  return ::sigaction(number, &ours, before) == 0 ? 0 : -errno;
+}
+
+bool is_installed(int number) noexcept {
+  struct sigaction current{};
+  return ::sigaction(number, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) != 0 &&
+         current.sa_sigaction == &handle;
+}
+
+/// Restores the disposition below a handler that stayed behind without sinks, and raises the signal
+/// again for it. A sink that is added meanwhile is counted before install() calls sigaction(2), so
+/// one of the two calls of install_handler() comes last.
+void pass_on(int number) noexcept {
+  disposition& d = dispositions[number];
+  // A program's handler may call ours, as the one that it has replaced.
+  if (!d.left_covered || d.sinks != 0 || !is_installed(number)) return;
+  ::sigaction(number, &d.below, nullptr);
+  if (d.sinks != 0) {
+    install_handler(number, nullptr);
+  } else {
+    ::raise(number);  // arrives when this handler has returned
+  }
 }
 
 /// Keeps the table consistent in a child of fork, where no handler is inside it.
@@ -118,29 +158,38 @@ place* place_for(const signal_sink& sink) noexcept {
 /// or -errno.
 int install(int number) noexcept {
   disposition& d = dispositions[number];
-  if (d.sinks == 0 || d.forks != fork_count()) {
-    struct sigaction ours{};
-    ours.sa_sigaction = &handle;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    sigfillset(&ours.sa_mask);  // no handler inside a handler
-    const bool inherited = d.sinks != 0;
-    if (::sigaction(number, &ours, inherited ? nullptr : &d.before) != 0) return -errno;
-    d.forks = fork_count();
+  const bool inherited = d.sinks++ != 0;
+  if (inherited && d.forks == fork_count()) return 0;
+  const int installed = install_handler(number, inherited ? nullptr : &d.before);
+  if (installed < 0) {
+    --d.sinks;
+    return installed;
   }
-  ++d.sinks;
+  if (!d.left_covered) d.below = d.before;
+  d.forks = fork_count();
   return 0;
 }
 
-/// Counts one sink less, and restores the previous disposition after the last one.
-void uninstall(int number) noexcept {
+/// Counts one sink less, and restores the previous disposition after the last one. Returns whether
+/// our handler may be installed again by others.
+bool uninstall(int number) noexcept {
   disposition& d = dispositions[number];
-  if (--d.sinks != 0) return;
-  struct sigaction current{};
-  const bool known = ::sigaction(number, nullptr, &current) == 0;
-  // A handler that the program has installed meanwhile stays.
-  if (known && (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &handle) {
+  if (--d.sinks != 0) return false;
+  if (is_installed(number)) {
     ::sigaction(number, &d.before, nullptr);
+    return false;
   }
+  // A handler that was installed meanwhile stays.
+  d.left_covered = true;
+  return true;
+}
+
+/// Keeps the shared object with this code loaded, also after dlclose(3). Changes nothing in a
+/// program.
+void keep_code_loaded() noexcept {
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<void*>(&handle), &here) == 0) return;
+  static_cast<void>(::dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
 /// Ends the delivery of signal `number` to a place, and frees the place if it wants no other.
@@ -166,9 +215,13 @@ int posix_system::watch_signal(int number, signal_sink& sink) noexcept {
 }
 
 void posix_system::unwatch_signal(int number, signal_sink& sink) noexcept {
-  const std::lock_guard lock(table_mutex);
-  uninstall(number);  // first: a signal that arrives now is not swallowed
-  leave(*place_for(sink), number);
+  bool may_return = false;
+  {
+    const std::lock_guard lock(table_mutex);
+    may_return = uninstall(number);  // first: a signal that arrives now is not swallowed
+    leave(*place_for(sink), number);
+  }
+  if (may_return) keep_code_loaded();  // not under the lock: dlopen(3) has one of its own
 }
 
 }  // namespace beck::detail

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/context_entry.hpp"
 #include "base/floating_point_control.hpp"
 
 extern "C" {
@@ -24,12 +25,6 @@ extern "C" {
 
 namespace beck::detail {
 namespace {
-// The two places of this thread's last switch.
-thread_local constinit stopped_place* left = nullptr;
-thread_local constinit stopped_place* reached = nullptr;
-// Where begin() waits for enter().
-thread_local constinit ucontext_t* came_from = nullptr;
-
 bool is_sanitized() noexcept {
   return __sanitizer_start_switch_fiber != nullptr || __tsan_switch_to_fiber != nullptr;
 }
@@ -48,18 +43,16 @@ void stopped_place::begin(void* stack, std::size_t bytes, void (*entry)()) noexc
   context_.uc_stack.ss_sp = stack;
   context_.uc_stack.ss_size = bytes;
   context_.uc_link = nullptr;
-  ::makecontext(&context_, &stopped_place::enter, 0);
+  begin_context<&stopped_place::enter>(context_, *this);
   if (is_sanitized()) return;
   // Goes to enter() and back at once. Later, the signal mask of now would be an old one.
   ucontext_t here;
-  reached = this;
-  came_from = &here;
+  begun_by_ = &here;
   ::swapcontext(&here, &context_);
 }
 
 [[gnu::noinline]] void stopped_place::change(stopped_place& from, stopped_place& to) noexcept {
-  left = &from;
-  reached = &to;
+  to.arrived_from_ = &from;
   if (!is_sanitized()) {
     const floating_point_control kept;
     if (_setjmp(from.registers_) == 0) beck_longjmp(to.registers_, 1);
@@ -78,9 +71,9 @@ void stopped_place::begin(void* stack, std::size_t bytes, void (*entry)()) noexc
 }
 
 void stopped_place::enter() noexcept {
-  if (!is_sanitized() && _setjmp(reached->registers_) == 0) ::setcontext(came_from);
-  reached->arrive();
-  reached->entry_();
+  if (!is_sanitized() && _setjmp(registers_) == 0) ::setcontext(begun_by_);
+  arrive();
+  entry_();
   std::abort();
 }
 
@@ -88,7 +81,7 @@ void stopped_place::enter() noexcept {
 // left: a thread's own is known only so.
 void stopped_place::arrive() noexcept {
   if (__sanitizer_finish_switch_fiber == nullptr) return;
-  __sanitizer_finish_switch_fiber(fake_stack_, &left->bottom_, &left->bytes_);
+  __sanitizer_finish_switch_fiber(fake_stack_, &arrived_from_->bottom_, &arrived_from_->bytes_);
 }
 
 }  // namespace beck::detail

@@ -31,12 +31,14 @@ class stopped_place {
   static void change(stopped_place& from, stopped_place& to) noexcept;
 
  private:
-  static void enter() noexcept;
+  void enter() noexcept;
   void arrive() noexcept;
 
   ucontext_t context_{};
   std::jmp_buf registers_;
   void (*entry_)() = nullptr;
+  ucontext_t* begun_by_ = nullptr;         // where begin() waits for enter()
+  stopped_place* arrived_from_ = nullptr;  // what the last change() to here left
   // For AddressSanitizer: its frames of this stack, and the stack.
   void* fake_stack_ = nullptr;
   const void* bottom_ = nullptr;

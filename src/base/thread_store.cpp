@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// The list of a thread's objects. It is registered for the end of the thread when its first object
+// is added, as the compiler registers the destructor of a thread_local object (Itanium C++ ABI,
+// 3.3.5.3), but without a guard variable in each thread, and again if a later destructor of the
+// thread adds objects.
+#include "base/thread_store.hpp"
+
+#include <cxxabi.h>
+
+#include <new>
+#include <utility>
+
+// Its address names the shared object, or the program, that the code is in: dlclose(3) keeps that
+// loaded until the threads that registered functions of it have ended.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is the ABI's
+extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
+
+namespace beck::detail {
+namespace {
+
+constinit thread_local thread_object* objects [[gnu::tls_model("initial-exec")]] = nullptr;
+
+void end_thread(void*) noexcept {
+  while (objects != nullptr) {
+    thread_object* const last = std::exchange(objects, objects->next);
+    last->destroy(last);
+  }
+}
+
+}  // namespace
+
+thread_object* find_thread_object(const void* type) noexcept {
+  thread_object* object = objects;
+  while (object != nullptr && object->type != type) object = object->next;
+  return object;
+}
+
+void add_thread_object(thread_object& object) {
+  const bool registered = objects != nullptr;
+  if (!registered &&
+      abi::__cxa_thread_atexit(&end_thread, nullptr, static_cast<void*>(&__dso_handle)) != 0)
+    throw std::bad_alloc();
+  object.next = std::exchange(objects, &object);
+}
+
+}  // namespace beck::detail
