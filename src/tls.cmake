@@ -35,3 +35,5 @@ beck_library(beck_tls
   PUBLIC beck
   PRIVATE OpenSSL::SSL
 )
+# The functions of OpenSSL 3.0, the oldest that there may be: later ones call some of them deprecated.
+target_compile_definitions(beck_tls PRIVATE OPENSSL_API_COMPAT=30000)

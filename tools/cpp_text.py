@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Looks at C++ as text: enough for lint, far from a parser. Line structure is always kept."""
+import os
 import re
 from pathlib import Path
 
@@ -19,8 +20,11 @@ _TYPE_HEAD = re.compile(r"^\s*(?:export\s+)?(?:inline\s+)?(class|struct|union|en
 
 def files(root, *suffixes):
     """All files of a tree with one of the suffixes, as sorted relative paths."""
-    found = (path.relative_to(root) for path in Path(root).rglob("*") if path.is_file())
-    return sorted(p for p in found if p.name.endswith(suffixes) and not IGNORED & set(p.parts))
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = set(folders) - IGNORED  # not entered: build/ may hold whole systems
+        found += [Path(folder, name).relative_to(root) for name in names if name.endswith(suffixes)]
+    return sorted(path for path in found if Path(root, path).is_file())
 
 
 def code_only(text):

@@ -65,8 +65,8 @@ struct record_sink {
   static record_sink of(Function&& given) {
     using kept = std::decay_t<Function>;
     return {new kept(static_cast<Function&&>(given)),
-            [](void* object, const Record& record) { (*static_cast<kept*>(object))(record); },
-            [](void* object) noexcept { delete static_cast<kept*>(object); }};
+            [](void* self, const Record& record) { (*static_cast<kept*>(self))(record); },
+            [](void* self) noexcept { delete static_cast<kept*>(self); }};
   }
 };
 
