@@ -190,7 +190,8 @@ class program {
     how.contexts(asked_.workers).drain(asked_.drain).each_context(renewals);
     how.on_listening(
         [](void* self) {
-          beck_apps::announce(fmt::format("listening: {}", static_cast<const program*>(self)->place()));
+          beck_apps::announce(
+              fmt::format("listening: {}", static_cast<const program*>(self)->place()));
         },
         this);
     return http::run(server_, how);
