@@ -12,11 +12,9 @@
 
 namespace beck_redis_proxy {
 
-shared_client::shared_client(const shared_servers& servers, std::uint64_t number,
-                             const statistics& all)
+shared_client::shared_client(const shared_servers& servers, const statistics& all)
     : servers_(servers),
       all_(all),
-      identity_(number),
       parser_(beck::redis::request_limits().bytes(command_bytes_most),
               beck::redis::request_parser::inline_commands::skipped) {}
 

@@ -56,7 +56,7 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   static constexpr std::size_t command_bytes_most = 1024 * 1024;
 
   /// Refers to `all`, which must outlive it, as the connections must.
-  shared_client(const shared_servers& servers, std::uint64_t number, const statistics& all);
+  shared_client(const shared_servers& servers, const statistics& all);
   shared_client(const shared_client&) = delete;
   shared_client& operator=(const shared_client&) = delete;
   virtual ~shared_client() = default;
@@ -119,7 +119,7 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
 
   const shared_servers servers_;
   const statistics& all_;
-  client_identity identity_;
+  client_identity identity_{0};  // its number is that of its own connection
   beck::redis::request_parser parser_;
   std::size_t reply_bytes_ = 0;  // of the reply that is being taken
   std::uint32_t under_way_ = 0;

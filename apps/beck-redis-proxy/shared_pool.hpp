@@ -43,8 +43,8 @@ class shared_pool {
   beck::task<shared_leave> serve(Socket& client) {
     const std::size_t place = next_++ % resp2_.size();
     const shared_servers servers{*resp2_[place], *resp3_[place]};
-    const auto session = std::make_shared<shared_session<Socket>>(
-        client, servers, first_number + next_, asked_, counts_, all_);
+    const auto session =
+        std::make_shared<shared_session<Socket>>(client, servers, asked_, counts_, all_);
     auto running = session->run();
     shared_leave left;
     left.how = co_await std::move(running);
@@ -63,9 +63,6 @@ class shared_pool {
   const shared_counters& counts() const noexcept { return shared_counts_; }
 
  private:
-  /// The numbers of clients are above all that a server gives its connections.
-  static constexpr std::uint64_t first_number = UINT64_C(1) << 40;
-
   void count(shared_end how, move_reason why) noexcept;
 
   const settings& asked_;

@@ -29,8 +29,9 @@ constexpr own_command private_commands[] = {
 
 bool may_be_answered(const beck::redis::arguments& command) noexcept {
   if (is_word(command[0], "select")) return command.size() == 2 && command[1] == "0";
-  return is_word(command[0], "client") || is_word(command[0], "hello") ||
-         is_word(command[0], "quit") || is_proxy_info(command);
+  // The number of a connection is for CLIENT UNBLOCK and KILL, so it has to be true.
+  if (is_word(command[0], "client")) return command.size() > 1 && !is_word(command[1], "id");
+  return is_word(command[0], "hello") || is_word(command[0], "quit") || is_proxy_info(command);
 }
 
 move_reason reason_to_move(const beck::redis::arguments& command) noexcept {

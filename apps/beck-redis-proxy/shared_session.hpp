@@ -27,9 +27,9 @@ namespace beck_redis_proxy {
 template <class Socket>
 class shared_session final : public shared_client {
  public:
-  shared_session(Socket& client, const shared_servers& servers, std::uint64_t number,
-                 const settings& asked, counters& counts, const statistics& all)
-      : shared_client(servers, number, all), client_(client), asked_(asked), counts_(counts) {}
+  shared_session(Socket& client, const shared_servers& servers, const settings& asked,
+                 counters& counts, const statistics& all)
+      : shared_client(servers, all), client_(client), asked_(asked), counts_(counts) {}
 
   /// Shares the client's commands as long as that is possible; all replies that it can have were
   /// written then. Returns how it has ended: of moved, and only then, reason() and rest() follow.

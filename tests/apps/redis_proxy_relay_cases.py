@@ -37,9 +37,9 @@ class Relay(ProxyCase):
     def test_a_command_that_blocks(self):
         proxy = self.proxy()
         waiting, other = self.client(proxy.port), self.client(proxy.port)
-        self.assertEqual(waiting.ask("PING"), "+PONG")
+        number = waiting.ask("CLIENT", "ID")
         waiting.send(command("BLPOP", "jobs", 0))
-        until(lambda: b"cmd=blpop" in other.ask("CLIENT", "LIST"))
+        until(lambda: b"cmd=blpop" in other.ask("CLIENT", "LIST", "ID", number))
         self.assertEqual(other.ask("LPUSH", "jobs", "one"), 1)
         self.assertEqual(waiting.read(), [b"jobs", b"one"])
 

@@ -36,6 +36,15 @@ SKIPPED_SHARED = dict.fromkeys(
     ),
     "it expects an order of the commands of two connections that do not wait for each other",
 )
+SKIPPED_SHARED |= dict.fromkeys(
+    (
+        "After CLIENT SETNAME, connection can still be closed",
+        "query buffer resized correctly",
+        "query buffer resized correctly when not idle",
+        "verify reply buffer limits",
+    ),
+    "it looks for the name in CLIENT LIST, and the proxy keeps the names of clients that share",
+)
 
 
 class Failed(Exception):
