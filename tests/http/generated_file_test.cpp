@@ -34,7 +34,7 @@ std::string contents_of(const std::string& path) {
 }
 
 /// Serves the whole machine below "/files"; any other path is a file that a handler sends.
-http::router everything() {
+http::router all_files() {
   http::router site;
   site.mount("/files", http::static_files("/"));
   site.get("/sent/{path...}", [](http::request& q, http::response& r) -> task<> {
@@ -46,8 +46,8 @@ http::router everything() {
   return site;
 }
 
-struct machine {
-  machine() : s(everything()) {}
+struct file_machine {
+  file_machine() : s(all_files()) {}
 
   seen_reply ask(const std::string& path, const std::string& fields = {},
                  const std::string& line = "GET") {
@@ -62,7 +62,7 @@ struct machine {
   std::string version = "1";
 };
 
-std::string field_of(const seen_reply& r, const char* name) {
+std::string value_of(const seen_reply& r, const char* name) {
   return file_folder::field_of(r, name);
 }
 
@@ -70,7 +70,7 @@ std::string field_of(const seen_reply& r, const char* name) {
 
 CONFORMANCE_OVER_BOTH("http files: what the kernel generates is sent as it is read") {
   if (where == beck::test::on_sim) return;
-  machine m;
+  file_machine m;
   for (const std::string path : generated) {
     const std::string text = contents_of(path);
     if (text.empty()) continue;
@@ -81,18 +81,18 @@ CONFORMANCE_OVER_BOTH("http files: what the kernel generates is sent as it is re
       CHECK(got.status == 200);
       CHECK(got.whole);
       CHECK(got.body == text);
-      CHECK(field_of(got, "Content-Length") == std::to_string(text.size()));
+      CHECK(value_of(got, "Content-Length") == std::to_string(text.size()));
       const seen_reply head = m.ask(way + path, {}, "HEAD");
       CHECK(head.status == 200);
       CHECK(head.body.empty());
-      CHECK(field_of(head, "Content-Length") == std::to_string(text.size()));
+      CHECK(value_of(head, "Content-Length") == std::to_string(text.size()));
     }
     const seen_reply all = m.ask("/files" + path, "Range: bytes=0-0\r\nIf-None-Match: *\r\n");
     CHECK(all.status == 200);
     CHECK(all.body == text);
-    CHECK(field_of(all, "ETag") == "-");
-    CHECK(field_of(all, "Last-Modified") == "-");
-    CHECK(field_of(all, "Accept-Ranges") == "-");
+    CHECK(value_of(all, "ETag") == "-");
+    CHECK(value_of(all, "Last-Modified") == "-");
+    CHECK(value_of(all, "Accept-Ranges") == "-");
   }
 }
 
@@ -100,21 +100,21 @@ CONFORMANCE_OVER_BOTH("http files: what the kernel generates may be longer than 
   if (where == beck::test::on_sim) return;
   const std::string text = contents_of(longer_than_a_block);
   if (text.size() <= 200'000) SKIP_CASE("no such file of the kernel is readable here");
-  machine m;
+  file_machine m;
   for (const char* way : {"/files", "/sent"}) {
     CAPTURE(way);
     m.version = "1";
     const seen_reply got = m.ask(std::string(way) + longer_than_a_block);
     CHECK(got.whole);
     CHECK((got.body == text));
-    CHECK(field_of(got, "Transfer-Encoding") == "chunked");
+    CHECK(value_of(got, "Transfer-Encoding") == "chunked");
     const seen_reply head = m.ask(std::string(way) + longer_than_a_block, {}, "HEAD");
     CHECK(head.status == 200);
-    CHECK(field_of(head, "Content-Length") == "-");
+    CHECK(value_of(head, "Content-Length") == "-");
     m.version = "0";
     const seen_reply old = m.ask(std::string(way) + longer_than_a_block);
     CHECK((old.body == text));
-    CHECK(field_of(old, "Transfer-Encoding") == "-");
+    CHECK(value_of(old, "Transfer-Encoding") == "-");
   }
 }
 

@@ -55,10 +55,10 @@ struct generated_file {
 constexpr const char* generated[] = {"/proc/version", "/proc/sys/kernel/ostype",
                                      "/sys/kernel/mm/transparent_hugepage/enabled",
                                      "/sys/class/net/lo/mtu"};
-constexpr transfer_mechanism copying[] = {
+constexpr transfer_mechanism ways_to_copy[] = {
     transfer_mechanism::automatic, transfer_mechanism::read_write, transfer_mechanism::copy_range,
     transfer_mechanism::send_file, transfer_mechanism::splice};
-constexpr transfer_mechanism sending[] = {
+constexpr transfer_mechanism ways_to_send[] = {
     transfer_mechanism::automatic, transfer_mechanism::read_write, transfer_mechanism::send_file};
 
 bool may_refuse(transfer_mechanism which) {
@@ -105,8 +105,8 @@ boasting_system& boast_in(beck::io_context& ctx) {
 }
 
 /// A file that is transmitted over TCP, behind a prefix.
-struct transmission {
-  transmission(beck::io_context& ctx, random_access_file& from) : line(ctx), file(from) {}
+struct prefixed_file {
+  prefixed_file(beck::io_context& ctx, random_access_file& from) : line(ctx), file(from) {}
 
   beck::task<> receive() {
     std::string part(65'536, 'x');
@@ -147,8 +147,8 @@ CONFORMANCE_ON(beck::test::kernel, "a file with a false size is copied whole, or
     const generated_file source(path);
     if (!source.has_false_size) continue;
     ++tried;
-    for (const auto which : copying) {
-      for (const std::uint64_t offset : {0, 2}) {
+    for (const auto which : ways_to_copy) {
+      for (const std::uint64_t offset : {0U, 2U}) {
         CAPTURE(std::string(path));
         CAPTURE(std::string(beck::to_string(which)));
         beck::io_context ctx(context_options());
@@ -172,13 +172,13 @@ CONFORMANCE_ON(beck::test::kernel, "a file with a false size is transmitted whol
   for (const char* path : generated) {
     const generated_file source(path);
     if (!source.has_false_size) continue;
-    for (const auto which : sending) {
-      for (const std::uint64_t offset : {0, 2}) {
+    for (const auto which : ways_to_send) {
+      for (const std::uint64_t offset : {0U, 2U}) {
         CAPTURE(std::string(path));
         CAPTURE(std::string(beck::to_string(which)));
         beck::io_context ctx(context_options());
         random_access_file file(ctx, path, file_object::read_only);
-        transmission t(ctx, file);
+        prefixed_file t(ctx, file);
         t.exchange(ctx, offset, transmit_options().only(which));
         CHECK((!t.error || may_refuse(which)));
         CHECK(t.error != beck::error::eof);
@@ -205,7 +205,7 @@ CONFORMANCE_ON(beck::test::kernel, "a length that a file with a false size does 
 
 CONFORMANCE_ON(beck::test::kernel,
                "an end that comes before the size of a file is one for all blocks") {
-  for (const std::size_t depth : {1, 7}) {
+  for (const std::size_t depth : {1U, 7U}) {
     CAPTURE(depth);
     beck::io_context ctx(context_options());
     boasting_system& system = boast_in(ctx);
@@ -218,7 +218,7 @@ CONFORMANCE_ON(beck::test::kernel,
     const transfer_report done = files.copy(ctx, copy_options(how).depth(depth), ec);
     CHECK_FALSE(ec);
     CHECK(done.bytes == data.size());
-    transmission t(ctx, files.from);
+    prefixed_file t(ctx, files.from);
     const auto by_blocks = transmit_options().only(transfer_mechanism::read_write);
     t.exchange(ctx, 1, transmit_options(by_blocks).block_bytes(4096).depth(depth));
     CHECK_FALSE(t.error);
@@ -230,7 +230,7 @@ CONFORMANCE_ON(beck::test::kernel,
 
 CONFORMANCE_ON(beck::test::kernel, "a mechanism that sees nothing in a file is refused") {
   const std::string data = pattern(10'000);
-  for (const auto which : copying) {
+  for (const auto which : ways_to_copy) {
     CAPTURE(std::string(beck::to_string(which)));
     beck::io_context ctx(context_options());
     beck::testing::context_seam::replace_system(ctx, std::make_unique<blind_system>());
@@ -241,7 +241,7 @@ CONFORMANCE_ON(beck::test::kernel, "a mechanism that sees nothing in a file is r
     CHECK((ec == std::errc::operation_not_supported) == may_refuse(which));
     CHECK(done.bytes == (ec ? 0 : data.size()));
     if (which == transfer_mechanism::copy_range || which == transfer_mechanism::splice) continue;
-    transmission t(ctx, files.from);
+    prefixed_file t(ctx, files.from);
     t.exchange(ctx, 0, transmit_options().only(which));
     CHECK((t.error == std::errc::operation_not_supported) == may_refuse(which));
     CHECK(t.report.bytes == (t.error ? 0 : data.size()));
@@ -249,12 +249,12 @@ CONFORMANCE_ON(beck::test::kernel, "a mechanism that sees nothing in a file is r
 }
 
 CONFORMANCE("a prefix is all that is sent of an empty file up to its end") {
-  for (const auto which : sending) {
+  for (const auto which : ways_to_send) {
     if (where == beck::test::on_sim && may_refuse(which)) continue;
     CAPTURE(std::string(beck::to_string(which)));
     beck::io_context ctx(context_options());
     two_files files(ctx, where);
-    transmission t(ctx, files.from);
+    prefixed_file t(ctx, files.from);
     t.exchange(ctx, 0, transmit_options().only(which));
     CHECK_FALSE(t.error);
     CHECK(t.report.bytes == 0);

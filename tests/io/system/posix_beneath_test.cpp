@@ -63,7 +63,7 @@ class linked_tree {
 };
 
 /// The answer to an open: the file, or an error.
-std::string answer(int fd) {
+std::string answer_of(int fd) {
   if (fd < 0) return "error " + std::to_string(fd);
   struct stat status{};
   REQUIRE(::fstat(fd, &status) == 0);
@@ -105,8 +105,8 @@ TEST_CASE("a path beneath a directory leads where openat2 leads") {
     CAPTURE(resolve);
     const int fd = open_by_kernel(tree.fd(), path.c_str(), flags, resolve);
     if (fd >= 0) ++found;
-    const std::string expected = answer(fd);
-    REQUIRE(answer(open_beneath(tree.fd(), path.c_str(), flags, 0, resolve)) == expected);
+    const std::string expected = answer_of(fd);
+    REQUIRE(answer_of(open_beneath(tree.fd(), path.c_str(), flags, 0, resolve)) == expected);
   }
   CHECK(found > 500);
   CHECK(beck::test::open_descriptors() == before);
@@ -117,13 +117,13 @@ TEST_CASE("a path beneath a directory has bounds, and makes files where it may")
   constexpr unsigned reading = O_RDONLY | O_CLOEXEC;
   std::string deep;
   for (int i = 0; i < 300; ++i) deep += "d/self/../";
-  CHECK(answer(open_beneath(tree.fd(), (deep.substr(0, 390) + "a").c_str(), reading, 0, 0))[0] ==
+  CHECK(answer_of(open_beneath(tree.fd(), (deep.substr(0, 390) + "a").c_str(), reading, 0, 0))[0] ==
         'f');
   CHECK(open_beneath(tree.fd(), deep.c_str(), reading, 0, 0) == -ELOOP);
   CHECK(open_beneath(tree.fd(), std::string(5000, 'x').c_str(), reading, 0, 0) == -ENAMETOOLONG);
   constexpr unsigned making = O_WRONLY | O_CREAT | O_CLOEXEC;
   const int made = open_beneath(tree.fd(), "lost", making, 0600, 0);
-  CHECK(answer(made)[0] == 'f');
+  CHECK(answer_of(made)[0] == 'f');
   CHECK(open_beneath(tree.fd(), "d/nothing", making | O_EXCL, 0600, 0) == -EEXIST);
   CHECK(open_beneath(tree.fd(), "d/out", making, 0600, 0) == -EXDEV);
   CHECK(open_beneath(tree.fd(), "../made", making, 0600, 0) == -EXDEV);
