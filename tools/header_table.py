@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks docs/headers.md, the table of public headers and their names, and the umbrella against the headers: each
 header has one row, each name of a row occurs in its header, each name directly in beck:: has a row, and
-<beck/beck.hpp> includes every header except detail/, http/, interop/, redis/, testing/, tls/ and websocket/.
+<beck/beck.hpp> includes every header except detail/, http/, interop/, redis/, testing/, tls/ and websocket/, which it
+says itself, and README too.
 """
 import re
 from pathlib import Path
@@ -10,9 +11,13 @@ from cpp_text import code_only, files
 
 PAGE = Path("docs/headers.md")
 UMBRELLA = Path("include/beck/beck.hpp")
+README = Path("README.md")
 NAMES = Path("api_names.txt")
 ROW = re.compile(r"^\| `(beck/[^`]+)` \|([^|]*)\|", re.MULTILINE)
 TOP_LEVEL = re.compile(r"^beck::(\w+)$", re.MULTILINE)
+# The words that name what the umbrella leaves out: in README up to the end of the sentence, in its own first comment.
+EXCEPTIONS = {README: r"`<beck/beck.hpp>` includes everything except ([^.]*)\.", UMBRELLA: r"header except ([^.]*)\."}
+FOLDER = re.compile(r"\b(?:beck/)?(\w+)/")
 OPT_IN = ("http", "interop", "redis", "testing", "tls", "websocket")
 
 
@@ -37,3 +42,9 @@ def check(root):
     for header in sorted(included ^ {header for header in public if header.split("/")[1] not in OPT_IN}):
         verb = "must not include" if header in included else "does not include"
         yield f"{UMBRELLA}:1: headers: the umbrella {verb} <{header}>"
+    for page, words in EXCEPTIONS.items():
+        sentence = re.search(words, (root / page).read_text())
+        named = set(FOLDER.findall(sentence[1])) if sentence else set()
+        for folder in sorted(named ^ set(OPT_IN)):
+            verb = "leaves out" if folder in named else "does not leave out"
+            yield f"{page}:1: headers: the sentence about <beck/beck.hpp> {verb} {folder}/"

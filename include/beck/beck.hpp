@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The umbrella: every public header except http/, interop/ and testing/. A file that must compile
-// quickly includes the headers it needs; docs/headers.md lists the names that each declares.
+// The umbrella: every public header except http/, interop/, redis/, testing/, tls/ and websocket/.
+// A file that must compile quickly includes the headers it needs; docs/headers.md lists the names
+// that each declares.
 #pragma once
 
 #include <beck/base/assert.hpp>

@@ -228,7 +228,7 @@ CONFORMANCE("http client pool: a cancelled read loses no byte") {
     CHECK(read.value() == 3);
     for (const std::size_t room : {3U, 6U}) {  // straight into this memory, and not
       const beck::mutable_buffer to(part, room);
-      auto late = co_await timeout(r.body().async_read_some(to), beck::duration(1'000'000));
+      auto late = co_await beck::timeout(r.body().async_read_some(to), beck::duration(1'000'000));
       CHECK(late.error() == error::timeout);
       CHECK(late.value_ == 0);
     }

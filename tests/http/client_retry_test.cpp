@@ -49,7 +49,7 @@ CONFORMANCE_ON(beck::test::sim,
   http::call put(*s.web, http::method::put, s.url());
   unsigned status = 0;
   put.expect_continue().async_finish(beck::buffer(body), [&](error_code, http::reply got) {
-    if (got) status = number_of(got.status());
+    if (got) status = beck::http::number_of(got.status());
   });
   s.run_until([&] { return s.server.requests.size() == 2; });  // with its body, after a second
   s.server.answers_early = true;

@@ -174,7 +174,7 @@ inline task<> collect(detail::call_finish operation, outcome& to) {
   to.failure = got->failure();
   if (!got.error()) {
     const reply r = std::move(got).value();
-    to.status = number_of(r.status());
+    to.status = beck::http::number_of(r.status());
     to.head_field = r.get("X");
     to.url = r.url();
     auto read = co_await r.body().async_read_all(10'000'000);

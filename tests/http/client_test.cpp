@@ -216,7 +216,7 @@ CONFORMANCE("http client: an early error reply stops the stream, and is the resu
     CHECK(ec == beck::errc::broken_pipe);
     auto got = co_await large.async_finish();
     const http::reply answered = std::move(got).value();
-    CHECK(number_of(answered.status()) == 413);
+    CHECK(beck::http::number_of(answered.status()) == 413);
     auto text = co_await answered.body().async_read_all(100);
     CHECK(text.value() == "no\n");
     done = true;
@@ -339,7 +339,8 @@ CONFORMANCE("http client: a malformed reply is an error with a name, and ends it
     const outcome& got = s.get();
     CHECK(got.ec == one.why);
     CHECK(got.ec == beck::errc::bad_message);
-    CHECK(contains(got.failure, "The reply is refused: " + std::string(text_of(one.why))));
+    CHECK(contains(got.failure,
+                   "The reply is refused: " + std::string(beck::http::text_of(one.why))));
     CHECK(contains(got.failure, s.url("").substr(7)));
     CHECK(s.web->stats().connections == 0);
   }
@@ -440,7 +441,7 @@ CONFORMANCE("http client: callbacks, and a time limit around a call") {
   s.run_until([&] { return calls == 1; });
   bool done = false;
   const auto late = [&](http::client& web) -> task<> {  // no answer is left
-    auto got = co_await timeout(web.async_get(s.url()), beck::duration(1'000'000));
+    auto got = co_await beck::timeout(web.async_get(s.url()), beck::duration(1'000'000));
     CHECK(got.error() == error::timeout);
     done = true;
   };

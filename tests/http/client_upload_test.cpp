@@ -78,7 +78,7 @@ CONFORMANCE("http client: a reply that ends an upload with its connection is the
     CHECK(ec == beck::errc::broken_pipe);
     auto got = co_await large.async_finish();
     CHECK(!got.error());
-    if (!got.error()) CHECK(number_of(got->status()) == 302);
+    if (!got.error()) CHECK(beck::http::number_of(got->status()) == 302);
     done = true;
   };
   co_spawn(s.ctx, run(*s.web), beck::detached);

@@ -87,8 +87,8 @@ task<> caller(http::client& web, beck::testing::small_random random, tally& sum,
     ++sum.started;
     beck::io_result<http::reply> got;
     if (what == 0) {
-      got = co_await timeout(web.async_get(url),
-                             beck::duration(static_cast<long long>(random.below(4'000'000))));
+      got = co_await beck::timeout(web.async_get(url),
+                                   beck::duration(static_cast<long long>(random.below(4'000'000))));
     } else if (what == 1) {
       got = co_await web.async_post(url, "a/b", beck::buffer(rows));
     } else if (what == 2) {

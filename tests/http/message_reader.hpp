@@ -46,7 +46,8 @@ class message_reader {
   std::string transcript() const {
     std::string text;
     for (const std::string& each : messages_) text += each + '\n';
-    if (reason_ != refusal::none) return text + "refused: " + std::string(text_of(reason_));
+    if (reason_ != refusal::none)
+      return text + "refused: " + std::string(beck::http::text_of(reason_));
     if (is_open()) text += "open: " + line_ + body_;
     return text;
   }
@@ -99,7 +100,8 @@ class message_reader {
       line_ = std::string(head_.method_text()) + ' ' + std::string(head_.target());
       if (head_.expects_continue()) line_ += " expects";
     } else {
-      line_ = std::to_string(number_of(head_.status())) + ' ' + std::string(head_.reason());
+      line_ =
+          std::to_string(beck::http::number_of(head_.status())) + ' ' + std::string(head_.reason());
     }
     line_ += " 1." + std::to_string(head_.minor_version());
     for (const field_view each : head_)

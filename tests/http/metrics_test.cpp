@@ -58,7 +58,7 @@ samples read(std::string text) {
 }
 
 std::string refused(http::refusal why) {
-  return "beck_http_refused_total{reason=\"" + std::string(name_of(why)) + "\"}";
+  return "beck_http_refused_total{reason=\"" + std::string(beck::http::name_of(why)) + "\"}";
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ inline std::vector<seen_reply> replies_in(std::string_view text, bool heads = fa
       all.push_back({0, std::string(text), {}, false});
       break;
     }
-    seen_reply one{number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
+    seen_reply one{
+        beck::http::number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
     body_limits bounds;
     bounds.body_bytes = UINT64_MAX / 4;
     body_decoder decoder(head, bounds);

@@ -25,7 +25,7 @@ template <class Reader>
 std::string outcome_of(const Reader& reader) {
   std::string text = std::to_string(reader.messages().size());
   if (reader.reason() != beck::http::refusal::none)
-    return text + ", refused: " + std::string(text_of(reader.reason()));
+    return text + ", refused: " + std::string(beck::http::text_of(reader.reason()));
   return reader.is_open() ? text + ", open" : text;
 }
 

@@ -91,7 +91,7 @@ task<> read_one(sim::world& world, redis::cache& cache, beck::duration age, cons
   const std::size_t key = any_key(world);
   auto reading = cache.exec<std::optional<long>>(age, "GET", name_of(key));
   if (world.random().chance(0.2)) {
-    const auto r = co_await timeout(std::move(reading), below(world, 1'000'000));
+    const auto r = co_await beck::timeout(std::move(reading), below(world, 1'000'000));
     if (r) from.check(key, *r, sum);
   } else {
     const auto r = co_await std::move(reading);

@@ -221,7 +221,7 @@ CONFORMANCE("redis lane: the client's connector and layer make its connections, 
     auto lane = co_await db.lane();
     REQUIRE(lane);
     const auto late =
-        co_await timeout(lane->exec<redis::value>("BLPOP", "q", 0), beck::duration(1));
+        co_await beck::timeout(lane->exec<redis::value>("BLPOP", "q", 0), beck::duration(1));
     CHECK(late.error() == beck::error::timeout);
     CHECK(late.outcome() == redis::outcome::executed);
     const auto n = co_await lane->exec<long>("INCR", "n");

@@ -51,7 +51,7 @@ task<> use_lane_short_of_memory(redis::client& db, int n, bool& has_failed) {
   try {
     auto lane = co_await db.lane();
     if (lane) {
-      auto popping = timeout(lane->exec<std::optional<std::string>>("BLPOP", "q", 0), 1ms);
+      auto popping = beck::timeout(lane->exec<std::optional<std::string>>("BLPOP", "q", 0), 1ms);
       beck::ignore(co_await std::move(popping));
     }
   } catch (const std::bad_alloc&) {  // an operation did not start

@@ -191,7 +191,7 @@ CONFORMANCE("redis client: a command that is refused for too long ends with the 
   s.run([](redis::client& db) -> task<> {
     const auto r = co_await db.exec<void>("SET", "k", "v");
     CHECK(r.error() == redis::error::loading);
-    const auto late = co_await timeout(db.exec<void>("SET", "k", "v"), 25ms);
+    const auto late = co_await beck::timeout(db.exec<void>("SET", "k", "v"), 25ms);
     CHECK(late.error() == beck::error::timeout);
     CHECK(late.outcome() == outcome::not_sent);
     const auto other = co_await db.exec<long>("INCR", "n");

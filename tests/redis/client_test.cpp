@@ -330,7 +330,7 @@ CONFORMANCE("redis client: a time limit ends a call, and no other call notices")
   s.run(increment(*s.db, "before", 1));
   s.server.pause();
   s.run([](redis::client& db, redis::memory_server& server) -> task<> {
-    const auto late = co_await timeout(db.exec<long>("INCR", "n"), 5ms);
+    const auto late = co_await beck::timeout(db.exec<long>("INCR", "n"), 5ms);
     CHECK(late.error() == beck::error::timeout);
     CHECK(late.outcome() == outcome::maybe_executed);
     server.resume();
@@ -347,7 +347,7 @@ CONFORMANCE("redis client: a call that was not sent yet is taken back") {
   s.run([](redis::client& db) -> task<> {
     beck::stop_source stop;
     stop.request_stop();
-    const auto stopped = co_await with_stop(stop.get_token(), db.exec<long>("INCR", "n"));
+    const auto stopped = co_await beck::with_stop(stop.get_token(), db.exec<long>("INCR", "n"));
     CHECK(stopped.error() == beck::error::operation_aborted);
     CHECK(stopped.outcome() == outcome::not_sent);
     const auto n = co_await db.exec<long>("INCR", "n");
@@ -362,7 +362,7 @@ CONFORMANCE("redis client: a cancelled large value is sent whole, or not at all"
   s.run([](redis::client& db, redis::memory_server& server) -> task<> {
     std::string large(8'000'000, 'x');  // more than the sockets hold
     {
-      auto call = timeout(db.exec<void>("SET", "large", large), 5ms);
+      auto call = beck::timeout(db.exec<void>("SET", "large", large), 5ms);
       beck::steady_timer timer(db.get_executor(), 20ms);
       timer.async_wait([&](beck::error_code) { server.resume(); });  // lets the write end
       const auto cut = co_await std::move(call);

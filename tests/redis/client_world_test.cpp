@@ -69,7 +69,7 @@ task<> one_call(redis::client& db, sim::random_source& random, tally& sum, std::
     sim::require(all.outcome() == first, "the outcome of the whole is wrong");
   } else if (choice == 2) {
     const auto limit = beck::duration(static_cast<long long>(random.below(3'000'000)));
-    const auto r = co_await timeout(db.exec<long>("INCR", "n"), limit);
+    const auto r = co_await beck::timeout(db.exec<long>("INCR", "n"), limit);
     note(sum, r);
   } else if (choice == 3) {
     const std::string large(static_cast<std::size_t>(random.below(40'000)), token[0]);

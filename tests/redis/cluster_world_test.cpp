@@ -172,7 +172,7 @@ task<> one_call(redis::cluster& many, sim::world& world, record& sum, std::strin
   } else if (choice == 2) {
     co_await read_all(many, sum);
   } else if (choice == 3) {
-    const auto r = co_await timeout(many.exec<long>("INCR", key), below(world, 3'000'000));
+    const auto r = co_await beck::timeout(many.exec<long>("INCR", key), below(world, 3'000'000));
     note(sum, key, r);
   } else if (choice == 4) {
     const auto both = co_await many.transaction(

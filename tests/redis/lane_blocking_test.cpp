@@ -159,11 +159,11 @@ CONFORMANCE("redis lane: an element that was popped before the cancellation is d
 CONFORMANCE("redis lane: a limit of time ends a blocking command with timeout") {
   lane_site s;
   s.run([](redis::client& db, redis::lane& lane) -> task<> {
-    const auto late = co_await timeout(lane.exec<popped>("BLPOP", "q", 0), 1ms);
+    const auto late = co_await beck::timeout(lane.exec<popped>("BLPOP", "q", 0), 1ms);
     CHECK(late.error() == beck::error::timeout);
     CHECK(late.outcome() == outcome::executed);
-    const auto both =
-        co_await timeout(lane.exec(cmd<popped>("BLPOP", "q", 0), cmd<long>("INCR", "n")), 1ms);
+    const auto both = co_await beck::timeout(
+        lane.exec(cmd<popped>("BLPOP", "q", 0), cmd<long>("INCR", "n")), 1ms);
     CHECK(both.error() == beck::error::timeout);
     CHECK(std::get<0>(*both).outcome() == outcome::executed);
     CHECK(std::get<1>(*both).outcome() == outcome::not_sent);
@@ -332,7 +332,7 @@ CONFORMANCE_ON(beck::test::sim,
     CHECK(first);
     auto lane = co_await db.lane();
     REQUIRE(lane);
-    const auto got = co_await timeout(lane->exec<popped>("BLPOP", "q", 0), 1ms);
+    const auto got = co_await beck::timeout(lane->exec<popped>("BLPOP", "q", 0), 1ms);
     CHECK(got.outcome() == outcome::executed);
     is_over = true;
   };

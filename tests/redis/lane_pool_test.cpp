@@ -129,7 +129,7 @@ CONFORMANCE("redis lane: calls wait in order for a free place, and a cancelled c
   s.run(hold(*s.db, held[0], order, 0));
   s.run(hold(*s.db, held[1], order, 1));
   s.run([](redis::client& db) -> task<> {
-    const auto late = co_await timeout(db.lane(), 1ms);
+    const auto late = co_await beck::timeout(db.lane(), 1ms);
     CHECK(late.error() == beck::error::timeout);
   }(*s.db));
   for (int i = 2; i < 5; ++i) s.start(hold(*s.db, held[i], order, i));
@@ -181,7 +181,7 @@ CONFORMANCE("redis lane: a cancelled lane() leaves its place to the next call") 
   client_site s(redis::client_options().lanes(1));
   s.server.pause();
   s.run([](client_site& site) -> task<> {
-    const auto late = co_await timeout(site.db->lane(), 1ms);
+    const auto late = co_await beck::timeout(site.db->lane(), 1ms);
     CHECK(late.error() == beck::error::timeout);
     site.server.resume();
     const auto next = co_await site.db->lane();
@@ -196,7 +196,7 @@ CONFORMANCE("redis lane: a lane() that is cancelled before its number came has o
     if (c[0] == "CLIENT") stop.request_stop();
   });
   s.run([](client_site& site, beck::stop_token token) -> task<> {
-    const auto none = co_await with_stop(std::move(token), site.db->lane());
+    const auto none = co_await beck::with_stop(std::move(token), site.db->lane());
     CHECK(none.error() == beck::error::operation_aborted);
     auto lane = co_await site.db->lane();
     REQUIRE(lane);

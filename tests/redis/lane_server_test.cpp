@@ -176,7 +176,7 @@ CONFORMANCE_ON(beck::test::kernel,
       CAPTURE(words[0]);
       redis::request q;
       q.push(words[0], redis::each(std::vector<std::string>(words.begin() + 1, words.end())));
-      const auto late = co_await timeout(lane->exec_each<redis::value>(q), 2ms);
+      const auto late = co_await beck::timeout(lane->exec_each<redis::value>(q), 2ms);
       CHECK(late.error() == beck::error::timeout);
       CHECK(late.outcome() == outcome::executed);
       const auto next = co_await lane->exec<std::string>("ECHO", words[0]);
@@ -198,8 +198,8 @@ CONFORMANCE_ON(beck::test::kernel,
       const auto r = co_await db.exec<long>("RPUSH", "q", i);
       if (r) ++pushed;
       const auto limit = beck::duration(i % 7 * 40'000);
-      const auto one = co_await timeout(lane->exec<popped>("BLPOP", "q", 0), limit);
-      const auto two = co_await timeout(lane->exec<popped>("BLPOP", "q", 0), limit);
+      const auto one = co_await beck::timeout(lane->exec<popped>("BLPOP", "q", 0), limit);
+      const auto two = co_await beck::timeout(lane->exec<popped>("BLPOP", "q", 0), limit);
       CHECK(one.outcome() != outcome::maybe_executed);
       CHECK(two.outcome() != outcome::maybe_executed);
       got += one ? 1 : 0;
@@ -266,7 +266,7 @@ CONFORMANCE_ON(beck::test::kernel, "redis lane: CLIENT PAUSE delays a BLPOP, and
   lane = s.take();
   s.run([](redis::lane& paused) -> task<> {
     // The server says that it has unblocked the command, and would execute it in the end.
-    const auto late = co_await timeout(paused.exec<popped>("BLPOP", "q", 0), 1ms);
+    const auto late = co_await beck::timeout(paused.exec<popped>("BLPOP", "q", 0), 1ms);
     CHECK(late.error() == beck::error::timeout);
     CHECK(late.outcome() == outcome::maybe_executed);
     const auto later = co_await paused.exec<long>("LLEN", "q");

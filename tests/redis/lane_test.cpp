@@ -245,8 +245,8 @@ CONFORMANCE("redis lane: in RESP2, too") {
     const auto id = co_await lane->exec<long>("CLIENT", "ID");
     CHECK(*id == lane->id());
     using element = std::tuple<std::string, std::string>;
-    const auto none = co_await timeout(lane->exec<std::optional<element>>("BLPOP", "q", 0),
-                                       beck::duration(1'000'000));
+    const auto none = co_await beck::timeout(lane->exec<std::optional<element>>("BLPOP", "q", 0),
+                                             beck::duration(1'000'000));
     CHECK(none.error() == beck::error::timeout);
     CHECK(none.outcome() == outcome::executed);
   }(*s.db));
@@ -264,8 +264,8 @@ task<> use_lanes(redis::client& db, int number) {
   }
   auto lane = co_await db.lane();
   if (!lane) co_return;
-  auto popping = timeout(lane->exec<std::vector<std::string>>("BLPOP", "none", 0),
-                         beck::duration(1'000'000 * number));
+  auto popping = beck::timeout(lane->exec<std::vector<std::string>>("BLPOP", "none", 0),
+                               beck::duration(1'000'000 * number));
   beck::ignore(co_await std::move(popping));
 }
 

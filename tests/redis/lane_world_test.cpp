@@ -63,18 +63,19 @@ task<> pop_some(redis::lane& lane, sim::world& world, tally& sum) {
       note_pop(sum, r);
     } else if (choice == 1) {
       const auto r =
-          co_await timeout(lane.exec<popped>("BLPOP", "q", 0.003), below(world, 3'000'000));
+          co_await beck::timeout(lane.exec<popped>("BLPOP", "q", 0.003), below(world, 3'000'000));
       note_pop(sum, r);
     } else if (choice == 2) {
       const auto token = std::to_string(world.random().below(1'000'000));
-      const auto r =
-          co_await timeout(lane.exec(cmd<popped>("BLPOP", "q", 0), cmd<std::string>("ECHO", token)),
-                           below(world, 3'000'000));
+      const auto r = co_await beck::timeout(
+          lane.exec(cmd<popped>("BLPOP", "q", 0), cmd<std::string>("ECHO", token)),
+          below(world, 3'000'000));
       note_pop(sum, std::get<0>(*r));
       const auto& echo = std::get<1>(*r);
       sim::require(!echo || *echo == token, "a call got the reply of another one");
     } else {
-      const auto r = co_await timeout(lane.exec<popped>("BLPOP", "q", 0), below(world, 3'000'000));
+      const auto r =
+          co_await beck::timeout(lane.exec<popped>("BLPOP", "q", 0), below(world, 3'000'000));
       note_pop(sum, r);
       sim::require(r.error() != redis::error::unblocked, "another call's wait was ended");
     }
@@ -94,7 +95,7 @@ task<> count_one(redis::lane& lane, tally& sum) {
 
 task<> popper(redis::client& db, sim::world& world, tally& sum) {
   for (int i = 0; i < rounds; ++i) {
-    auto taken = co_await timeout(db.lane(), 1s + below(world, 10'000'000));
+    auto taken = co_await beck::timeout(db.lane(), 1s + below(world, 10'000'000));
     if (!taken) continue;
     redis::lane lane = std::move(taken).value();
     co_await pop_some(lane, world, sum);

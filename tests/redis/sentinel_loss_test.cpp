@@ -24,7 +24,7 @@ using namespace beck::redis::test;
 namespace {
 
 task<> try_for_a_while(sentinel_site& s, ending& to) {
-  auto trying = timeout(s.db->exec<long>("INCR", "n"), 1ms);
+  auto trying = beck::timeout(s.db->exec<long>("INCR", "n"), 1ms);
   const auto r = co_await std::move(trying);
   to.ec = r.error();
   to.what = r.outcome();

@@ -56,7 +56,7 @@ task<> caller(redis::client& db, sim::world& world, tally& sum, char name) {
     const auto choice = world.random().below(4);
     const std::string token = {name, static_cast<char>('0' + i)};
     if (choice == 0) {
-      const auto r = co_await timeout(db.exec<long>("INCR", "n"), below(world, 3'000'000));
+      const auto r = co_await beck::timeout(db.exec<long>("INCR", "n"), below(world, 3'000'000));
       note(sum, r);
     } else if (choice == 1) {
       const auto all = co_await db.exec(cmd<long>("INCR", "n"), cmd<std::string>("ECHO", token),

@@ -355,7 +355,8 @@ CONFORMANCE("redis subscription: an UNSUBSCRIBE that is refused for now is sent 
     const auto on = co_await sub.add("b");
     CHECK(on);
     co_await publish(db, "b", "x", 1);
-    const auto at_last = co_await timeout(wait_for_none(db, "a"), beck::duration(900'000'000));
+    const auto at_last =
+        co_await beck::timeout(wait_for_none(db, "a"), beck::duration(900'000'000));
     CHECK(!at_last.error());
     co_await publish(db, "b", "z", 1);
     co_await publish(db, "c", "z", 1);

@@ -149,7 +149,7 @@ CONFORMANCE("redis subscription: a cancelled add() removes the names that it has
     beck::ignore(co_await sub.add("kept"));
     server.pause();
     {
-      const auto late = co_await timeout(sub.add("kept", "a"), beck::duration(5'000'000));
+      const auto late = co_await beck::timeout(sub.add("kept", "a"), beck::duration(5'000'000));
       CHECK(late.error() == beck::error::timeout);
     }
     server.resume();
@@ -201,7 +201,7 @@ CONFORMANCE(
           beck::bind_cancellation_slot(stop.slot(), [&](beck::error_code ec) { why = ec; }));
       sub.remove("a", "kept");  // the client has no use for "a" any more
       if (adds_again) beck::ignore(co_await sub.add("kept"));
-      beck::ignore(co_await timeout(sub.add("c"), beck::duration(5'000'000)));
+      beck::ignore(co_await beck::timeout(sub.add("c"), beck::duration(5'000'000)));
       stop.emit(beck::cancellation_type::all);
       server.resume();
       const long receivers = adds_again ? 1 : 0;
@@ -220,7 +220,7 @@ CONFORMANCE("redis subscription: next() waits, is cancelled without loss, and se
   s.run([](redis::client& db, redis::subscription& from) -> task<> {
     beck::ignore(co_await from.add("a"));
     {
-      const auto none = co_await timeout(from.next(), beck::duration(1'000'000));
+      const auto none = co_await beck::timeout(from.next(), beck::duration(1'000'000));
       CHECK(none.error() == beck::error::timeout);
     }
     std::string text;

@@ -78,7 +78,7 @@ task<> receive(sim::world& world, redis::client& db, redis::subscription& sub, r
   long number = 0;
   while (number <= published) {
     auto next = sub.next();
-    const auto e = co_await timeout(
+    const auto e = co_await beck::timeout(
         std::move(next), beck::duration(static_cast<long long>(world.random().below(40'000'000))));
     if (e.error() == beck::error::timeout) continue;
     if (!e) co_return sim::fail("a subscription has ended");
@@ -114,9 +114,9 @@ task<> change(sim::world& world, redis::client& db, record& sum) {
     const auto limit = beck::duration(static_cast<long long>(world.random().below(3'000'000)));
     const std::string name = "c" + std::to_string(world.random().below(3));
     auto one = sub.add("n", name);
-    beck::ignore(co_await timeout(std::move(one), limit));
+    beck::ignore(co_await beck::timeout(std::move(one), limit));
     auto other = kept.add(name, redis::sharded(name));
-    beck::ignore(co_await timeout(std::move(other), limit));
+    beck::ignore(co_await beck::timeout(std::move(other), limit));
     if (world.random().chance(0.5)) kept.remove(name);
     if (world.random().chance(0.5)) co_await pause(world, db.get_executor(), 1'000'000);
   }

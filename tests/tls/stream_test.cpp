@@ -407,7 +407,7 @@ CONFORMANCE("tls: over a stream of the user's a read is cancelled, and a destruc
   const auto read_for_a_while = [](tls::stream& from, error_code& ec) -> task<> {
     char part[10];
     auto got =
-        co_await timeout(from.async_read_some(beck::buffer(part)), beck::duration(1'000'000));
+        co_await beck::timeout(from.async_read_some(beck::buffer(part)), beck::duration(1'000'000));
     ec = got.error();
   };
   co_spawn(ctx, read_for_a_while(*client, late), beck::detached);

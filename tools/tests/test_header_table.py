@@ -7,7 +7,10 @@ from pathlib import Path
 import header_table
 
 TREE = {
-    "include/beck/beck.hpp": "#include <beck/io/a.hpp>\n",
+    "README.md": "`<beck/beck.hpp>` includes everything except `beck/http/`, `beck/redis/`, `beck/tls/`,\n"
+    "`beck/websocket/`, `beck/interop/` (`std::future`) and `beck/testing/` (x). Other a/b/c.",
+    "include/beck/beck.hpp": "// The umbrella: every public header except http/, interop/, redis/, testing/, tls/ and\n"
+    "// websocket/. A file\n#include <beck/io/a.hpp>\n",
     "include/beck/io/a.hpp": "class one; // two\n",
     "include/beck/detail/b.hpp": "class hidden;\n",
     "include/beck/testing/c.hpp": "class three;\n",
@@ -49,6 +52,17 @@ class Table(unittest.TestCase):
         umbrella = TREE["include/beck/beck.hpp"] + "#include <beck/testing/c.hpp>\n"
         found = self.complaints(**{"include/beck/beck.hpp": umbrella})
         self.assertEqual(["the umbrella must not include <beck/testing/c.hpp>"], found)
+
+    def test_readme_and_umbrella_say_what_is_left_out(self):
+        readme = TREE["README.md"].replace("`beck/tls/`,", "`beck/net/`,")
+        expected = [
+            "the sentence about <beck/beck.hpp> leaves out net/",
+            "the sentence about <beck/beck.hpp> does not leave out tls/",
+        ]
+        self.assertEqual(expected, self.complaints(**{"README.md": readme}))
+        umbrella = TREE["include/beck/beck.hpp"].replace("redis/, ", "")
+        expected = ["the sentence about <beck/beck.hpp> does not leave out redis/"]
+        self.assertEqual(expected, self.complaints(**{"include/beck/beck.hpp": umbrella}))
 
 
 if __name__ == "__main__":
