@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/descriptor_number.hpp"
 #include "io/system/directory_record.hpp"
 #include "io/system/posix_system.hpp"
 
@@ -28,8 +29,8 @@ constexpr unsigned of_the_open = O_NONBLOCK;
 constexpr unsigned settable = O_APPEND | O_DIRECT | O_NOATIME;
 
 int open_once(int directory, const char* path, const open_how& how) noexcept {
-  return retried(
-      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); });
+  return behind_standard(retried(
+      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); }));
 }
 
 }  // namespace
