@@ -29,6 +29,7 @@
 #define BECK_IN_CHILD [[gnu::no_sanitize_address, gnu::no_sanitize_thread]]
 
 /// clone(3) without the interceptor of ThreadSanitizer, which takes the child for one of fork(2).
+// NOLINTNEXTLINE(readability-identifier-naming): the name is that of libc
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
 
 namespace beck::detail {
