@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The system calls of this layer: the only place that closes the descriptor of a unique_fd; writing
 // text for people, whose rest is dropped if the descriptor returns an error, which includes EAGAIN
-// of a non-blocking one; and counting forks through pthread_atfork(3).
+// of a non-blocking one; moving descriptors behind the standard streams; and counting forks through
+// pthread_atfork(3).
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <beck/detail/text_sink.hpp>
 #include <cerrno>
 
+#include "base/descriptor_number.hpp"
 #include "base/fork_count.hpp"
 
 namespace beck {
@@ -41,6 +44,26 @@ void text_sink::write_to_descriptor(void* self, text_view piece) {
       return;
     }
   }
+}
+
+int behind_standard(int fd) noexcept {
+  if (fd < 0 || fd >= first_own_number) [[likely]]
+    return fd;
+  const unique_fd low(fd);
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, first_own_number);
+  return moved < 0 ? -errno : moved;
+}
+
+int behind_standard(int (&pair)[2]) noexcept {
+  unique_fd ends[2];
+  int error = 0;
+  for (int i = 0; i < 2; ++i) {
+    const int moved = behind_standard(pair[i]);
+    ends[i].reset(moved);
+    if (moved < 0) error = moved;
+  }
+  for (int i = 0; i < 2; ++i) pair[i] = error == 0 ? ends[i].release() : -1;
+  return error;
 }
 
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {

@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor_number.hpp"
+
 namespace beck::http::detail {
 namespace {
 
@@ -46,7 +48,9 @@ int socket_option_of(int fd, int name) noexcept {
 /// file between open(2) and flock(2): then it is no longer the lock.
 int take_lock(const char* name, unique_fd& fd) noexcept {
   for (int i = 0; i < lock_tries_max; ++i) {
-    fd.reset(::open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+    const int opened = ::open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (opened < 0) return errno;
+    fd.reset(beck::detail::behind_standard(opened));
     struct stat mine, named;
     if (!fd || ::fstat(fd.get(), &mine) != 0) return errno;
     if (!S_ISREG(mine.st_mode) || mine.st_size != 0) return EEXIST;  // another program's
@@ -105,7 +109,7 @@ bool socket_file::remove_stale(const local_endpoint& at) noexcept {
 }
 
 unique_fd duplicate_socket(int fd) {
-  unique_fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  unique_fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, beck::detail::first_own_number));
   if (!copy) throw io_error(error_code(errno, std::system_category()), "listen");
   return copy;
 }

@@ -7,14 +7,14 @@
 namespace beck::http {
 namespace {
 
-struct row {
+struct refusal_row {
   refusal reason;
   std::string_view name;
   status answer;
   std::string_view text;
 };
 
-constexpr row rows[] = {
+constexpr refusal_row refusal_rows[] = {
     {refusal::none, "none", status::ok, ""},
     {refusal::bad_line_end, "bad_line_end", status::bad_request, "a line does not end in CR LF"},
     {refusal::bad_character, "bad_character", status::bad_request, "a control character in a line"},
@@ -70,23 +70,23 @@ constexpr row rows[] = {
 };
 
 constexpr bool is_in_order() {
-  for (unsigned i = 0; i < std::size(rows); ++i)
-    if (rows[i].reason != static_cast<refusal>(i)) return false;
+  for (unsigned i = 0; i < std::size(refusal_rows); ++i)
+    if (refusal_rows[i].reason != static_cast<refusal>(i)) return false;
   return true;
 }
 static_assert(is_in_order(), "a row for each refusal, in the order of the enumeration");
-static_assert(std::size(rows) == static_cast<unsigned>(refusal::body_late) + 1);
+static_assert(std::size(refusal_rows) == static_cast<unsigned>(refusal::body_late) + 1);
 
 }  // namespace
 
-status functions::status_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].answer; }
+status functions::status_of(refusal r) noexcept { return refusal_rows[static_cast<unsigned>(r)].answer; }
 
 std::string_view functions::name_of(refusal r) noexcept {
-  return rows[static_cast<unsigned>(r)].name;
+  return refusal_rows[static_cast<unsigned>(r)].name;
 }
 
 std::string_view functions::text_of(refusal r) noexcept {
-  return rows[static_cast<unsigned>(r)].text;
+  return refusal_rows[static_cast<unsigned>(r)].text;
 }
 
 }  // namespace beck::http

@@ -9,6 +9,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "net/control_messages.hpp"
 
 namespace beck {
@@ -33,7 +34,7 @@ unique_fd taken_from(unsigned char* place) noexcept {
   const int none = -1;
   std::memcpy(&fd, place, sizeof fd);
   std::memcpy(place, &none, sizeof none);
-  return unique_fd(fd);
+  return unique_fd(behind_standard(fd));  // without a free number it is lost, as in the kernel
 }
 
 }  // namespace

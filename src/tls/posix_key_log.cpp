@@ -11,6 +11,7 @@
 
 #include <beck/base/unique_fd.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "tls/contexts.hpp"
 
 namespace beck::tls::detail {
@@ -39,8 +40,8 @@ void write_line(const SSL* ssl, const char* line) {
 
 bool log_keys_to(SSL_CTX* context, const char* path) {
   constexpr mode_t for_owner = 0600;
-  auto file = std::make_unique<unique_fd>(
-      ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, for_owner));
+  auto file = std::make_unique<unique_fd>(beck::detail::behind_standard(
+      ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, for_owner)));
   if (!*file || ::fchmod(file->get(), for_owner) != 0 ||
       SSL_CTX_set_ex_data(context, log_index(), file.get()) != 1)
     return false;

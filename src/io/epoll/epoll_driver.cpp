@@ -12,6 +12,7 @@
 
 #include <beck/base/error.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 #include "io/driver/driver_host.hpp"
 #include "io/loop/mailbox.hpp"
@@ -37,8 +38,9 @@ epoll_driver::epoll_driver(driver_host& host, const std::string& refused)
     : readiness_driver(host, true),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
-  epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_fd_ < 0) throw_error(make_error(-errno), "epoll_create1");
+  const int made = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_fd_ = behind_standard(made < 0 ? -errno : made);
+  if (epoll_fd_ < 0) throw_error(make_error(epoll_fd_), "epoll_create1");
   wake_fd_ = wake_open();
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;

@@ -10,6 +10,7 @@
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
+#include "io/loop/program_end.hpp"
 
 namespace beck {
 using namespace detail;
@@ -77,11 +78,13 @@ backend detail::parse_backend(text_view name) {
 io_context::io_context() : io_context(options()) {}
 io_context::io_context(int threads) : io_context(options().threads(threads)) {}
 io_context::io_context(const options& how)
-    : loop_(new io_loop(*this, checked(how, how.threads_))), table_(&loop_->own_table()) {}
+    : loop_(new io_loop(*this, checked(how, how.threads_))), table_(&loop_->own_table()) {
+  note_thread();
+}
 io_context::~io_context() {
   if (loop_->in_doubt()) {
     loop_->close_all_handles();
-  } else {
+  } else if (!program_is_ending() || loop_->end_with_program()) {
     delete loop_;
   }
 }

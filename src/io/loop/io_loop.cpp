@@ -15,6 +15,7 @@
 #include <beck/detail/timed_operation.hpp>
 
 #include "io/driver/driver.hpp"
+#include "io/loop/program_end.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "io/system/posix_system.hpp"
 
@@ -65,6 +66,7 @@ io_loop::run_guard::~run_guard() {
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
+  note_thread();
   if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
   const run_guard running(*this);
   const std::uint64_t before = runner_.counters.delivered;

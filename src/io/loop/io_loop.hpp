@@ -65,6 +65,10 @@ class io_loop final : public op_engine {
   /// cancels and destroys everything, and lets nothing start afterwards. Returns false if there was
   /// nothing left.
   bool clear() noexcept;
+  /// Does the first half of the destructor's work while the program ends. Returns false if the loop
+  /// must stay as it is until the program is gone: a thread is inside it, which may be the caller
+  /// in a handler that has called exit(3), or objects are left, in scopes that never end.
+  bool end_with_program() noexcept;
   void stop() noexcept;
   void restart() noexcept { end_.restart(); }
   bool stopped() const noexcept { return end_.stopped(); }
@@ -276,6 +280,12 @@ class io_loop final : public op_engine {
   bool reap() noexcept;
   void destroy_queued() noexcept;
   void destroy_trees() noexcept;
+  /// The numbers of objects of the loop that exist.
+  struct object_counts {
+    std::int64_t descriptors;
+    std::int64_t others;
+  };
+  object_counts count_objects() noexcept;
   void expect_no_objects() noexcept;
 
   // --- timers and signals

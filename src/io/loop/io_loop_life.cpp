@@ -80,13 +80,16 @@ io_loop::~io_loop() {
   }
 }
 
+io_loop::object_counts io_loop::count_objects() noexcept {
+  return {descriptors_.in_use(), objects_here_ - (kept_timer_ != nullptr ? 1 : 0) +
+                                     objects_elsewhere_.load(std::memory_order_relaxed)};
+}
+
 /// Ends the program with a message if objects of the context still exist: they would use the
 /// context after it was freed.
 void io_loop::expect_no_objects() noexcept {
   if (is_forked_copy()) return;  // they may belong to threads that exist in the parent only
-  const std::int64_t slots = descriptors_.in_use();
-  const std::int64_t others = objects_here_ - (kept_timer_ != nullptr ? 1 : 0) +
-                              objects_elsewhere_.load(std::memory_order_relaxed);
+  const auto [slots, others] = count_objects();
   if (slots == 0 && others == 0) [[likely]]
     return;
   std::fprintf(stderr,
@@ -107,6 +110,16 @@ bool io_loop::clear() noexcept {
   if (something) static_cast<void>(empty_out());
   slot_.leave();
   return something;
+}
+
+bool io_loop::end_with_program() noexcept {
+  if (!is_forked_copy()) {
+    if (has_threads_inside() || !slot_.take(runner_slot::holder::runner)) return false;
+    slot_.leave();
+  }
+  clear();
+  const auto [slots, others] = count_objects();
+  return slots == 0 && others == 0;
 }
 
 bool io_loop::empty_out() noexcept {

@@ -21,10 +21,12 @@ constexpr std::int64_t log_pause_ns = 1'000'000'000;
 constexpr unsigned lost_connections_max = 64;
 
 /// Returns whether `result` is an error of the new connection, not of the listener (S2, accept(2)).
-/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
+/// EPERM is that of a firewall. EOPNOTSUPP, which accept(2) names among them, is that of a socket
+/// that cannot accept.
 bool is_lost_connection(std::ptrdiff_t result) noexcept {
   switch (-result) {
     case ECONNABORTED:
+    case EPERM:
     case EPROTO:
     case ENETDOWN:
     case ENOPROTOOPT:

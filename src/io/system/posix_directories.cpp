@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/descriptor_number.hpp"
 #include "io/system/directory_record.hpp"
 #include "io/system/posix_beneath.hpp"
 #include "io/system/posix_system.hpp"
@@ -44,8 +45,8 @@ int open_without_openat2(int directory, const char* path, const open_how& how,
 }
 
 int open_once(int directory, const char* path, const open_how& how) noexcept {
-  return retried(
-      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); });
+  return behind_standard(retried(
+      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); }));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <beck/detail/vector_operation.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "io/system/posix_system.hpp"
 
 namespace beck::detail {
@@ -28,7 +29,7 @@ const iovec* as_vectors(const io_vector* parts) noexcept {
 }  // namespace
 
 int posix_system::open_file(const char* path, unsigned flags, unsigned mode) noexcept {
-  return retried([=] { return ::open(path, static_cast<int>(flags), mode); });
+  return behind_standard(retried([=] { return ::open(path, static_cast<int>(flags), mode); }));
 }
 
 std::ptrdiff_t posix_system::read_at(int fd, void* data, std::size_t bytes,

@@ -12,6 +12,7 @@
 
 #include <beck/detail/vector_operation.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 #include "io/system/pipe_signal.hpp"
 #include "io/system/posix_system.hpp"
@@ -123,7 +124,7 @@ std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t
 }
 
 int posix_system::open_pipe(int (&ends)[2]) noexcept {
-  return ::pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0 ? -errno : 0;
+  return ::pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0 ? -errno : behind_standard(ends);
 }
 
 int posix_system::adopt_any(int fd) noexcept {

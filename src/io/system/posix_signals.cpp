@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "base/fork_count.hpp"
 #include "io/system/posix_system.hpp"
@@ -18,6 +19,25 @@
 namespace beck::detail {
 namespace {
 
+/// Tells a process from its parent and its children, also in a signal handler that runs in a child
+/// of fork(2) before the handlers of pthread_atfork(3) have counted the fork, and in a child of
+/// _Fork(3), which calls none. The count remains of use for a child with the same number in another
+/// PID namespace. seq_cst, because both are part of a place.
+class process_mark {
+ public:
+  void set() noexcept {
+    forks_.store(fork_count());
+    number_.store(::getpid());
+  }
+  bool is_this_process() const noexcept {
+    return forks_.load() == known_fork_count() && number_.load() == ::getpid();
+  }
+
+ private:
+  std::atomic<unsigned> forks_{0};
+  std::atomic<pid_t> number_{0};
+};
+
 /// One sink. seq_cst throughout: a handler writes `visitors` and then reads `wanted`, the thread
 /// that removes a sink writes `wanted` and then reads `visitors`, and one of the two must see the
 /// other's change.
@@ -25,7 +45,7 @@ struct place {
   std::atomic<signal_sink*> sink{nullptr};
   std::atomic<std::uint64_t> wanted{0};  // bit n - 1 for signal n
   std::atomic<unsigned> visitors{0};
-  std::atomic<unsigned> forks{0};  // fork_count() of the process that took the place
+  process_mark taken_by;
 };
 
 struct page {
@@ -35,7 +55,7 @@ struct page {
 
 struct disposition {
   std::atomic<unsigned> sinks{0};  // written with the mutex held
-  std::atomic<unsigned> forks{0};
+  process_mark installed_by;
   struct sigaction before{};  // what the last sink restores
   // Another handler was above ours when the last sink left: of the program, or of another copy of
   // the library in this process. It may restore ours, which then passes signals on to `below`.
@@ -53,7 +73,7 @@ constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (n
 /// visitor meanwhile.
 void visit(place& p, const signal_info& info, bool& taken) noexcept {
   p.visitors.fetch_add(1);
-  if ((p.wanted.load() & bit(info.number)) != 0 && p.forks.load() == fork_count()) {
+  if ((p.wanted.load() & bit(info.number)) != 0 && p.taken_by.is_this_process()) {
     p.sink.load()->signalled(info);
     taken = true;
   }
@@ -63,8 +83,9 @@ void visit(place& p, const signal_info& info, bool& taken) noexcept {
 /// Restores the previous disposition in a child of fork whose parent wanted the signal, and raises
 /// the signal again for it. The first signal in the child calls this.
 void raise_in_child(int number) noexcept {
-  if (dispositions[number].sinks == 0 || dispositions[number].forks == fork_count()) return;
-  ::sigaction(number, &dispositions[number].before, nullptr);
+  const disposition& d = dispositions[number];
+  if (d.sinks == 0 || d.installed_by.is_this_process()) return;
+  ::sigaction(number, &d.before, nullptr);
   ::raise(number);  // arrives when this handler has returned
 }
 
@@ -159,14 +180,14 @@ place* place_for(const signal_sink& sink) noexcept {
 int install(int number) noexcept {
   disposition& d = dispositions[number];
   const bool inherited = d.sinks++ != 0;
-  if (inherited && d.forks == fork_count()) return 0;
+  if (inherited && d.installed_by.is_this_process()) return 0;
   const int installed = install_handler(number, inherited ? nullptr : &d.before);
   if (installed < 0) {
     --d.sinks;
     return installed;
   }
   if (!d.left_covered) d.below = d.before;
-  d.forks = fork_count();
+  d.installed_by.set();
   return 0;
 }
 
@@ -207,7 +228,7 @@ int posix_system::watch_signal(int number, signal_sink& sink) noexcept {
   place* const p = place_for(sink);
   if (p == nullptr) return -ENOMEM;
   p->sink.store(&sink);
-  p->forks.store(fork_count());
+  p->taken_by.set();
   p->wanted.fetch_or(bit(number));
   const int installed = install(number);
   if (installed < 0) leave(*p, number);

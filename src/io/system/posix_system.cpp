@@ -21,6 +21,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/vector_operation.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 
 namespace beck::detail {
@@ -69,11 +70,12 @@ void posix_system::random_bytes(void* data, std::size_t bytes) noexcept {
 }
 
 int posix_system::open_socket(int family, int type, int protocol) noexcept {
-  return once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+  return behind_standard(once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol)));
 }
 
 int posix_system::open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept {
-  return once(::socketpair(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol, pair));
+  if (::socketpair(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol, pair) < 0) return -errno;
+  return behind_standard(pair);
 }
 
 int posix_system::close(int fd) noexcept { return once(::close(fd)); }
@@ -82,7 +84,8 @@ int posix_system::adopt(int fd) noexcept {
   const int status = ::fcntl(fd, F_GETFL);
   if (status < 0) return -errno;
   if (::fcntl(fd, F_SETFL, status | O_NONBLOCK) < 0) return -errno;
-  return once(::fcntl(fd, F_SETFD, FD_CLOEXEC));
+  // A standard stream stays one, of child processes as well.
+  return fd < first_own_number ? 0 : once(::fcntl(fd, F_SETFD, FD_CLOEXEC));
 }
 
 int posix_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
@@ -157,9 +160,9 @@ std::ptrdiff_t posix_system::send_more(int fd, const io_vector* parts, std::size
 int posix_system::accept(int fd, void* address, std::size_t& bytes) noexcept {
   auto* const to = static_cast<sockaddr*>(address);
   auto room = static_cast<socklen_t>(bytes);
-  const int accepted = retried([&] {
+  const int accepted = behind_standard(retried([&] {
     return ::accept4(fd, to, to != nullptr ? &room : nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  });
+  }));
   if (accepted >= 0) bytes = room;
   return accepted;
 }
@@ -193,10 +196,7 @@ int posix_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept 
 
 // --- the wake descriptor -------------------------------------------------------------------------
 
-int wake_open() noexcept {
-  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return fd >= 0 ? fd : -errno;
-}
+int wake_open() noexcept { return behind_standard(once(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
 
 void wake_write(int fd) noexcept {
   BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 
 namespace beck::uring {
@@ -24,7 +25,7 @@ int value_or_error(long result) { return result < 0 ? -errno : static_cast<int>(
 }  // namespace
 
 int posix_ring_kernel::setup(unsigned entries, io_uring_params& parameters) {
-  return value_or_error(::syscall(SYS_io_uring_setup, entries, &parameters));
+  return behind_standard(value_or_error(::syscall(SYS_io_uring_setup, entries, &parameters)));
 }
 
 int posix_ring_kernel::enter(int fd, unsigned to_submit, unsigned min_complete, unsigned flags,

@@ -7,6 +7,7 @@
 
 #include <beck/detail/file_operation.hpp>
 
+#include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
@@ -263,6 +264,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 void uring_driver::take_file(file_operation& op, int result) noexcept {
   if (is_registered(op)) --registered_in_flight_;
   if (result == interrupted_inside) result = -EINTR;
+  if (op.call == file_call::open) result = behind_standard(result);
   if (!is_orphaned(op, result) || is_closing(*op.target)) {
     host_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
   } else if (result == -ECANCELED || result == -EINTR) {

@@ -12,7 +12,14 @@
 #include <unistd.h>
 
 #include <beck/base/unique_fd.hpp>
+#include <beck/file/directory.hpp>
+#include <beck/file/random_access_file.hpp>
+#include <beck/io/stream_descriptor.hpp>
+#include <beck/net/descriptor_passing.hpp>
+#include <beck/net/local_pair.hpp>
+#include <beck/net/tcp.hpp>
 
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/processes.hpp"
@@ -132,14 +139,120 @@ CONFORMANCE_ON(kernel, "a process has no descriptor of ours but its three") {
   CHECK(output_of(ctx, script, process_options().in(nullptr).err(nullptr)) == "0\n1\n2\n");
 }
 
-CONFORMANCE_ON(kernel, "a process inherits a stream that we have made close-on-exec") {
+/// Runs `code` in a child of fork without standard streams, where it returns whether all is right.
+template <class Code>
+bool holds_without_streams(Code code) {
+  const pid_t bare = ::fork();
+  if (bare == 0) {
+    for (const int number : {0, 1, 2}) ::close(number);
+    ::_exit(code() ? 0 : 1);
+  }
+  int status = 0;
+  return ::waitpid(bare, &status, 0) == bare && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool has_no_streams() {
+  for (const int number : {0, 1, 2}) {
+    if (::fcntl(number, F_GETFD) >= 0) return false;
+  }
+  return true;
+}
+
+CONFORMANCE_ON(kernel, "a process inherits a stream that a stream_descriptor has") {
+  beck::io_context ctx(context_options());
+  beck::posix::stream_descriptor errors(ctx, STDERR_FILENO);
+  process child(ctx, "/bin/sh", {"-c", "[ -e /proc/$$/fd/2 ]"}, process_options().in(nullptr));
+  CHECK(end_of(ctx, child).success());
+  CHECK(errors.release() == STDERR_FILENO);
+}
+
+CONFORMANCE_ON(kernel, "a process does not inherit a stream that the program closes on exec") {
   beck::io_context ctx(context_options());
   const int flags = ::fcntl(STDERR_FILENO, F_GETFD);
   REQUIRE(flags >= 0);
   ::fcntl(STDERR_FILENO, F_SETFD, FD_CLOEXEC);
-  process child(ctx, "/bin/sh", {"-c", "[ -e /proc/$$/fd/2 ]"}, process_options().in(nullptr));
+  process child(ctx, "/bin/sh", {"-c", "[ ! -e /proc/$$/fd/2 ]"}, process_options().in(nullptr));
   ::fcntl(STDERR_FILENO, F_SETFD, flags);
   CHECK(end_of(ctx, child).success());
+}
+
+CONFORMANCE_ON(kernel,
+               "no descriptor that the library opens takes the place of a standard stream") {
+  CHECK(holds_without_streams([] {
+    using beck::ip::tcp;
+    beck::io_context ctx(context_options());
+    if (!has_no_streams()) return false;
+    tcp::acceptor acceptor(ctx, beck::test::loopback_v4());
+    tcp::socket client(ctx);
+    client.connect(acceptor.local_endpoint());
+    const tcp::socket server = acceptor.accept();
+    if (!has_no_streams()) return false;
+    beck::local::stream_protocol::socket one(ctx), other(ctx);
+    beck::connect_pair(one, other);
+    readable_pipe reading(ctx);
+    writable_pipe writing(ctx);
+    beck::connect_pipe(reading, writing);
+    if (!has_no_streams()) return false;
+    const beck::random_access_file file(ctx, "/dev/null", beck::random_access_file::read_only);
+    beck::random_access_file opened(ctx);
+    opened.async_open("/etc/passwd", beck::random_access_file::read_only, [](error_code) {});
+    ctx.run();
+    beck::directory folder(ctx);
+    folder.open("/");
+    return opened.is_open() && folder.is_open() && has_no_streams();
+  }));
+}
+
+CONFORMANCE_ON(kernel, "a descriptor that arrives does not take the place of a standard stream") {
+  CHECK(holds_without_streams([] {
+    beck::io_context ctx(context_options());
+    beck::local::stream_protocol::socket one(ctx), other(ctx);
+    beck::connect_pair(one, other);
+    const beck::detail::passed_descriptors sent(one.native_handle(), other.native_handle());
+    char byte = 0;
+    beck::received_descriptors arrived;
+    beck::async_send_descriptors(one, buffer("x", 1), sent, [](error_code, std::size_t) {});
+    beck::async_receive_descriptors(other, buffer(&byte, 1), arrived,
+                                    [](error_code, std::size_t) {});
+    ctx.run();
+    const beck::unique_fd first = arrived.take(0);
+    const beck::unique_fd second = arrived.take(1);
+    return first && second && has_no_streams();
+  }));
+}
+
+CONFORMANCE_ON(kernel, "a process without streams to inherit has none") {
+  CHECK(holds_without_streams([] {
+    beck::io_context ctx(context_options());
+    const waiting_child cat(ctx);
+    const char* const script = "for n in 0 1 2; do [ ! -e /proc/$$/fd/$n ] || exit 1; done";
+    process child(ctx, "/bin/sh", {"-c", script});
+    error_code ec;
+    return child.wait(ec).success() && has_no_streams();
+  }));
+}
+
+CONFORMANCE_ON(kernel, "a program is looked for in PATH, also below its own directory") {
+  beck::io_context ctx(context_options());
+  const std::string path = std::getenv("PATH");
+  const auto started = [&](const char* folders, const char* program, const char* below) {
+    folders != nullptr ? ::setenv("PATH", folders, 1) : ::unsetenv("PATH");
+    error_code ec;
+    process child(ctx);
+    process_options how;
+    if (below != nullptr) how.directory(below);
+    child.spawn(program, {}, how, ec);
+    ::setenv("PATH", path.c_str(), 1);
+    if (!ec && !end_of(ctx, child).success()) ec = error::broken_pipe;
+    return ec;
+  };
+  CHECK_FALSE(started("/nowhere:/etc/passwd:/usr/bin", "true", nullptr));
+  CHECK_FALSE(started(nullptr, "true", nullptr));
+  CHECK_FALSE(started("", "true", "/usr/bin"));
+  CHECK_FALSE(started("/nowhere:", "true", "/usr/bin"));
+  CHECK_FALSE(started("bin", "true", "/usr"));
+  CHECK(started("/nowhere", "true", nullptr) == beck::errc::no_such_file_or_directory);
+  CHECK(started("/etc:/nowhere", "passwd", nullptr) == error::access_denied);
 }
 
 CONFORMANCE_ON(kernel, "a process begins well where we have no standard streams ourselves") {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Child processes: how they end, who learns of it, and what is left of them.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -302,6 +304,56 @@ CONFORMANCE_ON(kernel, "if others collect our children a wait says so") {
   beck::test::run_all(ctx);
   CHECK(end.calls == 1);
   CHECK(end.ec == beck::errc::no_child_process);
+}
+
+CONFORMANCE_ON(kernel, "where children end uncollected a process starts and its wait says so") {
+  beck::io_context ctx(context_options());
+  struct sigaction before{}, ignored{};
+  ignored.sa_handler = SIG_IGN;
+  ::sigaction(SIGCHLD, &ignored, &before);
+  constexpr int rounds = 100;
+  int told = 0;
+  for (int i = 0; i < rounds; ++i) {
+    process child(ctx);
+    beck::error_code ec;
+    child.spawn("true", {}, {}, ec);
+    if (ec) break;
+    child.wait(ec);
+    told += ec == beck::errc::no_child_process ? 1 : 0;
+  }
+  beck::error_code refused;
+  process(ctx).spawn("/no/such/program", {}, {}, refused);
+  ::sigaction(SIGCHLD, &before, nullptr);
+  CHECK(told == rounds);
+  CHECK(refused == beck::errc::no_such_file_or_directory);
+}
+
+CONFORMANCE_ON(kernel, "a process starts once while another thread waits for any child") {
+  beck::io_context ctx(context_options());
+  std::atomic<bool> over{false};
+  std::atomic<int> collected{0};
+  std::thread other([&] {
+    while (!over.load()) {
+      if (::waitpid(-1, nullptr, WNOHANG) > 0) collected.fetch_add(1);
+      std::this_thread::yield();
+    }
+  });
+  constexpr int rounds = 100;
+  int started = 0;
+  int own = 0;
+  for (int i = 0; i < rounds; ++i) {
+    process child(ctx);
+    beck::error_code ec;
+    child.spawn("true", {}, {}, ec);
+    if (ec) break;
+    ++started;
+    child.wait(ec);
+    own += ec ? 0 : 1;
+  }
+  over.store(true);
+  other.join();
+  CHECK(started == rounds);
+  CHECK(own + collected.load() == rounds);
 }
 
 CONFORMANCE_ON(beck::test::sim, "a simulated context has no processes") {
