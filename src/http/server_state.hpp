@@ -2,6 +2,9 @@
 // What the contexts of a server share: the handler, the limits, the endpoints and the counters.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -60,6 +63,13 @@ class server_state {
   /// been stopped before.
   bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
   void stop(duration grace) noexcept;
+  /// Counts the contexts that serve; relaxed: a share of the descriptors need not be exact.
+  void count_serving(int change) noexcept {
+    serving_.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed);
+  }
+  std::size_t serving() const noexcept {
+    return std::max<std::size_t>(serving_.load(std::memory_order_relaxed), 1);
+  }
 
  private:
   void* handler_;
@@ -70,6 +80,7 @@ class server_state {
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;
+  std::atomic<std::size_t> serving_{0};
 
   mutable std::mutex mutex_;
   std::vector<listening_place> places_;

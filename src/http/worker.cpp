@@ -3,6 +3,7 @@
 // connection and the last acceptor have gone.
 #include "http/worker.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -57,6 +58,8 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
 void worker::start(beck::detail::result_handler<error_code> ended) {
   listeners_ = server_->open_listeners(executor_);
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
+  descriptors_ = descriptors_max();
+  server_->count_serving(1);
   ended_ = std::move(ended);
   for (const auto& one : listeners_) {
     co_spawn(executor_, accept_loop(shared_from_this(), *one), detached);
@@ -141,9 +144,15 @@ task<bool> worker::make_room() {
   co_return !draining_;
 }
 
-/// Closes a connection: the oldest one that has sent no whole head, else the one that is idle
-/// longest; if there is neither, none.
+/// Closes a connection: the first one whose client has left while its request is handled, else the
+/// oldest one that has sent no whole head, else the one that is idle longest; without any, none.
 void worker::evict() {
+  if (connection* const left = left_.pop_front(); left != nullptr) {
+    left->is_evicted = true;
+    ++evicting_;
+    counters_->evicted.add();
+    return left->cut();
+  }
   connection* leaves = newcomers_.pop_front();
   if (leaves == nullptr) {
     timed_entry* const longest = clock_->in(phase::idle).front();
@@ -168,6 +177,11 @@ void worker::begin_handshake(connection& one) {
   clock_->enter(one.receiving(), phase::handshake);
 }
 
+void worker::note_left(connection& one) noexcept {
+  if (!one.evict_hook.is_linked() && !one.is_evicted) left_.push_back(one);
+  note_evictable();
+}
+
 void worker::note_evictable() noexcept {
   if (waiting_for_room_ != 0) room_.set();
 }
@@ -189,7 +203,7 @@ void worker::add(connection& one) {
 
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
-  one.newcomer_hook.unlink();
+  one.evict_hook.unlink();
   uncount(one);
   --connections_;
   if (one.is_evicted) --evicting_;
@@ -225,8 +239,16 @@ void worker::cut_all() noexcept {
   }
 }
 
+/// Returns whether there may be no connection more: by the limit, or by this context's share of the
+/// descriptors that the process may have. A quarter of those is for files and the rest.
+bool worker::is_full() const noexcept {
+  const std::size_t share = descriptors_ / 4 * 3 / server_->serving();
+  return connections_ >= std::min(bounds().connections(), std::max<std::size_t>(share, 1));
+}
+
 void worker::end_if_empty() {
   if (!draining_ || connections_ != 0 || accepting_ != 0) return;
+  server_->count_serving(-1);
   static_cast<void>(grace_timer_.cancel());
   clock_->stop();
   auto ended = std::move(ended_);
