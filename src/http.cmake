@@ -22,6 +22,7 @@ beck_library(beck_http
     http/connection_reply.cpp
     http/connection_stream.cpp
     http/connection_tunnel.cpp
+    http/connection_watch.cpp
     http/content_coding.cpp
     http/date.cpp
     http/entity_tag.cpp

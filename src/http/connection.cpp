@@ -163,6 +163,9 @@ void connection::abandon() noexcept {
   const reply_write::handler room = std::move(room_done_);
   const reply_flush::handler flush = std::move(flush_done_);
   waits_for_room_ = waits_for_flush_ = false;
+  if (active_ == nullptr) return;
+  const client_wait::handler gone = std::move(active_->client_gone);
+  active_->waits_for_end = false;
 }
 
 /// Parses the head of the next request as far as it has arrived.
@@ -207,7 +210,7 @@ bool connection::end_waiting(io_result<buffer_lease>&& received) {
 /// Returns the phase of a connection that begins to wait for a request.
 phase connection::idle_phase() const noexcept {
   if (worker_->is_draining()) return phase::draining;
-  return newcomer_hook.is_linked() ? phase::fresh : phase::kept;
+  return evict_hook.is_linked() ? phase::fresh : phase::kept;
 }
 
 bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
@@ -302,15 +305,18 @@ void connection::drain() {
   const phase in = receiving_.in;
   if (in == phase::fresh || in == phase::kept || in == phase::idle)
     worker_->clock().enter(receiving_, phase::draining);
+  stop_waiting();
 }
 
 void connection::lose() noexcept {
   if (lost_) return;
   lost_ = true;
   stream_->socket().close();
+  end_client_wait(error_code());  // first: a stop would cancel the wait
   if (handler_scope_ != nullptr) handler_scope_->stop();
   if (!writing_) outbox_.clear();
   wake_writers();
+  if (active_ != nullptr && active_->is_taken()) worker_->note_left(*this);
   if (is_tunnel_ && course_ended_) worker_->remove(*this);
 }
 

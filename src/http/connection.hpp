@@ -4,7 +4,7 @@
 // connection, connection_stream.cpp the stream below it, connection_tunnel.cpp its way out of HTTP,
 // connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
 // connection_refusal.cpp the replies to refused messages, connection_file.cpp files as bodies of
-// replies, connection_body.cpp the bodies of requests.
+// replies, connection_body.cpp the bodies of requests, connection_watch.cpp clients that leave.
 #pragma once
 
 #include <cstddef>
@@ -100,8 +100,13 @@ struct exchange_state {
   std::shared_ptr<connection> taken_by;  ///< while an exchange object has the request
   manual_reset_event exchange_gone;
   refusal body_refusal = refusal::none;
-  bool continue_due = false;  ///< the client waits for "100 Continue"
-  bool peer_ended = false;    ///< the input ended inside the body
+  bool continue_due = false;      ///< the client waits for "100 Continue"
+  bool peer_ended = false;        ///< the input ended inside the body
+  bool waits_for_events = false;  ///< as the route says
+  bool waits_for_end = false;     ///< client_gone is set
+  bool knows_end = false;         ///< the handler was told that the client has left
+  bool is_stopped = false;        ///< so was its scope, as the server is being stopped
+  client_wait::handler client_gone;
 };
 
 /// A connection. Its coroutine owns it; operations under way share the ownership. Thread: that of
@@ -166,6 +171,12 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Called when the exchange object that had the request has ended.
   void return_exchange() noexcept;
 
+  /// Returns whether the client has left.
+  bool client_left() noexcept;
+  /// Calls `done` when the client has left.
+  void wait_for_end(client_wait::handler done);
+  void end_client_wait(error_code ec) noexcept;
+
   // --- for request_body
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read_body(std::shared_ptr<connection> self,
@@ -192,11 +203,13 @@ class connection : public std::enable_shared_from_this<connection> {
                                                   std::uint64_t bytes);
 
   beck::detail::list_hook hook;
-  beck::detail::list_hook newcomer_hook;  ///< linked until the first head is whole
-  ip::tcp::endpoint peer;                 ///< 0.0.0.0 and port 0 if it is none of TCP
-  bool is_counted = false;                ///< by its address, for the worker
-  bool is_local = false;                  ///< accepted from a UNIX socket
-  bool is_evicted = false;                ///< makes room for another one
+  /// Linked among the newcomers until the first head is whole, and among those whose client has
+  /// left while its request is handled.
+  beck::detail::list_hook evict_hook;
+  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is none of TCP
+  bool is_counted = false;  ///< by its address, for the worker
+  bool is_local = false;    ///< accepted from a UNIX socket
+  bool is_evicted = false;  ///< makes room for another one
 
  private:
   class handler_call;
@@ -218,6 +231,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void end_operations() noexcept;
   void end_exchange(std::exception_ptr thrown);
   void log_failure(const std::exception_ptr& thrown) noexcept;
+  bool is_excused() const noexcept;
+  void answer_instead(std::string_view why);
   phase idle_phase() const noexcept;
   void note_cut() noexcept;
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
@@ -225,7 +240,13 @@ class connection : public std::enable_shared_from_this<connection> {
   task<> close_gently();
   task<> finish_stream();
   void handler_suspended() noexcept;
-  static void watch_for_reset(std::shared_ptr<connection> self);
+
+  // the client (connection_watch.cpp)
+  unsigned peer_events() noexcept;
+  static void watch_client(std::shared_ptr<connection> self);
+  void on_client_event();
+  void note_left() noexcept;
+  void stop_waiting() noexcept;
 
   // the body of the request (connection_body.cpp)
   bool decode();
@@ -299,7 +320,8 @@ class connection : public std::enable_shared_from_this<connection> {
   bool ending_ = false;           // no further request is served
   bool peer_ended_ = false;       // the input has ended
   bool deferring_ = false;        // the course runs, and flushes by itself
-  bool watched_ = false;          // for a reset
+  bool watched_ = false;          // for the end of the client
+  bool client_left_ = false;      // its end, or a reset, was seen
   bool is_tunnel_ = false;        // a handler has taken the stream over
   bool course_ended_ = false;     // serve() has
   bool nothing_follows_ = false;  // the client has said that it sends nothing more

@@ -172,8 +172,8 @@ bool connection::can_drop_rest() const noexcept {
   return x.data_bytes + rest.bytes() - x.decoder.bytes() <= most;
 }
 
-/// Reads what the handler has left of the body, as the head of the reply has promised. Returns false
-/// if the connection has to end, because the body does not come.
+/// Reads what the handler has left of the body, as the head of the reply has promised. Returns
+/// false if the connection has to end, because the body does not come.
 task<bool> connection::drop_body() {
   char part[1024];
   const mutable_buffer room(part, sizeof part);
@@ -216,7 +216,9 @@ bool request_body::is_whole() const noexcept { return from_->body_is_whole(); }
 
 any_io_executor request_body::get_executor() const noexcept { return from_->executor(); }
 
-std::string_view request::path() const noexcept { return split_target(target()).path; }
+std::string_view request::path() const noexcept {
+  return split_target(target()).path.substr(connection_->route().raw_prefix());
+}
 
 std::string_view request::query() const noexcept { return split_target(target()).query; }
 

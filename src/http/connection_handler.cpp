@@ -62,13 +62,13 @@ using beck::detail::allocate_block;
 /// Chooses the handler of the request, and judges the length of its body.
 route_choice connection::begin_exchange() {
   exchange_state& x = *active_;
-  newcomer_hook.unlink();
+  evict_hook.unlink();
   x.reply.clear();
   x.head_bytes = x.head.bytes();
   x.data_end = x.data_bytes = 0;
   x.waited_ns = 0;
   x.body_refusal = refusal::none;
-  x.peer_ended = false;
+  x.peer_ended = x.knows_end = x.is_stopped = false;
   x.route.clear();
   worker& w = *worker_;
   server_state& server = w.server();
@@ -78,6 +78,7 @@ route_choice connection::begin_exchange() {
     chosen = chosen.table->choose(chosen.handler, q);
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
+  x.waits_for_events = chosen.waits_for_events;
   body_limits bounds = w.bounds().bodies();
   if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
   x.body_bytes_max = bounds.body_bytes;
@@ -152,27 +153,19 @@ void connection::return_exchange() noexcept {
   active_->exchange_gone.set();
 }
 
-/// The handler has suspended: what earlier exchanges have queued goes out, and a reset is watched
-/// for.
+/// The handler has suspended: what earlier exchanges have queued goes out, and the client is
+/// watched.
 void connection::handler_suspended() noexcept {
   deferring_ = false;
   try {
     flush_now();
     if (!outbox_.empty()) start_writing();
-    if (!watched_) watch_for_reset(shared_from_this());
+    if (!watched_) watch_client(shared_from_this());
   } catch (...) {  // no memory: the handler is suspended, so its frame must not go now
     lose();
   }
-}
-
-void connection::watch_for_reset(std::shared_ptr<connection> self) {
-  connection& c = *self;
-  c.watched_ = true;
-  beck::detail::launch(beck::detail::void_operation(beck::detail::op_kind::wait_error,
-                                                    c.stream_->socket().slot(), nullptr, 0),
-                       [self = std::move(self)](const error_code& ec) {
-                         if (!ec && !self->is_tunnel_) self->lose();
-                       });
+  if (client_left_) note_left();
+  if (worker_->is_draining()) stop_waiting();
 }
 
 /// Ends what uses the exchange, which is about to end: a write would go into the next reply, and a
@@ -181,6 +174,25 @@ void connection::end_operations() noexcept {
   if (operations_ != 0) lose();
   cancel_room();
   cancel_flush();
+  end_client_wait(error::operation_aborted);
+  evict_hook.unlink();
+}
+
+/// Returns whether an exception, or the lack of a reply, is no failure of the handler: the client
+/// has left, or the server has stopped the handler.
+bool connection::is_excused() const noexcept {
+  const exchange_state& x = *active_;
+  return x.peer_ended || x.knows_end || x.is_stopped || (lost_ && client_left_);
+}
+
+/// Answers for a handler that has ended without a reply. `why`: for one that is not excused.
+void connection::answer_instead(std::string_view why) {
+  exchange_state& x = *active_;
+  if (x.peer_ended) return answer(status::bad_request, "the body of the request was cut short\n");
+  if (x.is_stopped) return answer(status::service_unavailable, "the server is being stopped\n");
+  if (x.knows_end) return lose();
+  worker_->counters().failed.add();
+  answer(status::internal_server_error, why);
 }
 
 /// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
@@ -189,7 +201,7 @@ void connection::log_failure(const std::exception_ptr& thrown) noexcept {
   const exchange_state& x = *active_;
   const bool is_silent = !x.reply.begun && !x.reply.touched;
   if (thrown == nullptr && !is_silent) return;
-  if (lost_ || x.peer_ended || x.body_refusal != refusal::none) return;
+  if (lost_ || is_excused() || x.body_refusal != refusal::none) return;
   try {
     std::string line("http: ");
     line.append(x.head.method_text()).append(" ");
@@ -209,8 +221,9 @@ void connection::end_exchange(std::exception_ptr thrown) {
   exchange_state& x = *active_;
   const bool threw = thrown != nullptr;
   worker_->counters().exchanges.add();
+  const bool has_failed = threw && !is_excused();
   if (lost_ || is_tunnel_) {
-    if (threw) worker_->counters().failed.add();
+    if (has_failed) worker_->counters().failed.add();
     if (x.reply.begun && !x.reply.ended) note_cut();
     if (worker_->server().reports_to() != nullptr) report(refusal::none, thrown);
     return;
@@ -218,17 +231,14 @@ void connection::end_exchange(std::exception_ptr thrown) {
   const refusal why = x.reply.begun ? refusal::none : x.body_refusal;
   if (why != refusal::none) {
     refuse(why);
-  } else if (threw && !x.reply.begun) {
-    worker_->counters().failed.add();
-    answer(status::internal_server_error, "the handler failed\n");
+  } else if (!x.reply.begun && (threw || !x.reply.touched)) {
+    const bool reports = worker_->server().reports_to() != nullptr;
+    if (!threw && !is_excused() && reports) thrown = no_reply();
+    answer_instead(threw ? "the handler failed\n" : "the handler did not reply\n");
   } else if (threw) {
-    worker_->counters().failed.add();
+    if (has_failed) worker_->counters().failed.add();
     note_cut();
     ending_ = true;
-  } else if (!x.reply.begun && !x.reply.touched) {
-    worker_->counters().failed.add();
-    answer(status::internal_server_error, "the handler did not reply\n");
-    if (worker_->server().reports_to() != nullptr) thrown = no_reply();
   } else {
     finish_reply();
   }
@@ -253,7 +263,11 @@ void connection::report(refusal why, const std::exception_ptr& thrown) {
     record.request_bytes = x.decoder.bytes();
     record.time = duration(read_clock() - x.began);
   }
-  if (x.reply.begun) record.status = number_of(x.reply.status);
+  if (x.reply.begun) {
+    record.status = number_of(x.reply.status);
+  } else if (client_left_ && !body_is_whole()) {
+    record.status = number_of(status::bad_request);
+  }
   if (body_allowed()) record.reply_bytes = x.reply.sent;
   record.why = why;
   record.cut = x.reply.cut;

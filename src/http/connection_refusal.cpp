@@ -67,6 +67,8 @@ void connection::answer(http::status status, std::string_view text) {
   reply.status = status;
   constexpr field type = field::content_type;
   reply.fields.add(type, name_of(type), "text/plain; charset=utf-8");
+  if (status == status::method_not_allowed)
+    reply.fields.add(field::allow, name_of(field::allow), all_methods_text);
   send(text);
 }
 

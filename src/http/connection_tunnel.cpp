@@ -56,6 +56,7 @@ task<io_result<tunnel>> connection::take_over(operation under_way) {
   const bool sent = co_await c.flush();
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.is_tunnel_ = c.watched_ = true;
+  c.evict_hook.unlink();
   c.worker_->counters().taken_over.add();
   c.tunnel_keeps_ = under_way.of();
   co_return io_result<tunnel>(error_code(), tunnel(c));

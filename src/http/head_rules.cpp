@@ -124,7 +124,7 @@ parse_status head_parser::find_framing() noexcept {
     const std::string_view digits = head_.get(field::content_length);
     constexpr std::uint64_t bytes_max = ~std::uint64_t{0} >> 1;
     if (head_.repeats(field::content_length) || digits.empty() || digits.size() > 19 ||
-        !all_in(digits, is_digit))
+        !all_in(digits, is_digit) || has_tab_around(field::content_length))
       return refuse_field(refusal::bad_content_length, field::content_length);
     std::uint64_t bytes = 0;  // 19 digits fit
     for (const char c : digits) bytes = bytes * 10 + static_cast<std::uint64_t>(c - '0');

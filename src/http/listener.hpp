@@ -94,6 +94,9 @@ struct listening_place {
   bool any_family = false;          ///< IPv4 instead of IPv6, on a machine without that
 };
 
+/// Returns how many descriptors the process may have: RLIMIT_NOFILE.
+std::size_t descriptors_max() noexcept;
+
 /// A listening socket of one worker. Thread: that of the worker.
 class listener {
  public:

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -160,6 +162,12 @@ std::size_t count_inherited() {
     throw std::invalid_argument("http: LISTEN_FDS is not a number from 0 to 1024: \"" +
                                 std::string(digits) + '"');
   return count;
+}
+
+std::size_t descriptors_max() noexcept {
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? static_cast<std::size_t>(limit.rlim_cur) : SIZE_MAX;
 }
 
 }  // namespace beck::http::detail

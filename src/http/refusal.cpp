@@ -21,7 +21,8 @@ constexpr refusal_row refusal_rows[] = {
     {refusal::leading_space, "leading_space", status::bad_request,
      "a line begins with a space or a tab"},
     {refusal::bad_method, "bad_method", status::bad_request, "the method is not a token"},
-    {refusal::method_too_long, "method_too_long", status::bad_request, "the method is too long"},
+    {refusal::method_too_long, "method_too_long", status::not_implemented,
+     "the method is too long"},
     {refusal::bad_target, "bad_target", status::bad_request,
      "the target has a form that is not allowed"},
     {refusal::target_too_long, "target_too_long", status::uri_too_long, "the target is too long"},
@@ -79,7 +80,9 @@ static_assert(std::size(refusal_rows) == static_cast<unsigned>(refusal::body_lat
 
 }  // namespace
 
-status functions::status_of(refusal r) noexcept { return refusal_rows[static_cast<unsigned>(r)].answer; }
+status functions::status_of(refusal r) noexcept {
+  return refusal_rows[static_cast<unsigned>(r)].answer;
+}
 
 std::string_view functions::name_of(refusal r) noexcept {
   return refusal_rows[static_cast<unsigned>(r)].name;

@@ -13,6 +13,9 @@
 
 namespace beck::http::detail {
 
+/// The value of Allow for the server itself.
+inline constexpr std::string_view all_methods_text = "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS";
+
 /// The captured parts of a path. Thread: that of the connection.
 class route_match {
  public:
@@ -44,8 +47,16 @@ class route_match {
   /// Returns the decoded path below the prefixes that handlers were mounted at: empty, or it begins
   /// with "/".
   std::string_view path() const noexcept { return path_; }
-  /// Goes below a prefix: `below` is the rest of the path.
-  void enter(std::string_view below) noexcept { path_ = below; }
+  /// Goes below a prefix: `below` is the rest of the path, `raw` all of path() as it was sent.
+  void enter(std::string_view below, std::string_view raw) noexcept {
+    const std::size_t skipped = path_.size() > below.size() ? path_.size() - below.size() : 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i != skipped; ++i) at += raw[at] == '%' ? 3U : 1U;
+    raw_prefix_ += at;
+    path_ = below;
+  }
+  /// Returns the number of bytes of the prefixes as they were sent.
+  std::size_t raw_prefix() const noexcept { return raw_prefix_; }
   /// Counts a router. Returns false for one more than `most`.
   bool go_deeper(unsigned most) noexcept { return ++depth_ <= most; }
 
@@ -66,6 +77,7 @@ class route_match {
     more_ = nullptr;
     count_ = 0;
     depth_ = 0;
+    raw_prefix_ = 0;
     has_path_ = false;
   }
 
@@ -73,6 +85,7 @@ class route_match {
   char* more_ = nullptr;
   std::string_view path_;
   std::size_t count_ = 0;
+  std::size_t raw_prefix_ = 0;
   unsigned depth_ = 0;
   bool has_path_ = false;
   std::array<capture, captures_max> captures_;

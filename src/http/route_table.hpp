@@ -19,8 +19,8 @@ namespace beck::http::detail {
 
 /// A handler and the pattern that leads to it. Owns the handler.
 struct route {
-  route(void* owned, const handler_table& of, std::uint64_t bytes) noexcept
-      : table(of), handler(owned), body_bytes(bytes) {}
+  route(void* owned, const handler_table& of, std::uint64_t bytes, bool waits = false) noexcept
+      : table(of), handler(owned), body_bytes(bytes), waits_for_events(waits) {}
   ~route() { table.destroy(handler); }
   route(const route&) = delete;
   route& operator=(const route&) = delete;
@@ -30,6 +30,7 @@ struct route {
   const handler_table& table;
   void* handler;
   std::uint64_t body_bytes;  ///< 0: the limit of the server
+  bool waits_for_events;
 };
 
 /// The routes of one pattern.

@@ -38,8 +38,13 @@ void say_allow(void* allow, request& q, response& r) {
   }
 }
 
+void say_unknown_method(void*, request&, response& r) {
+  r.status(status::not_implemented).set(field::content_type, "text/plain; charset=utf-8");
+  r.send("the method is not known here\n");
+}
+
 void say_all_methods(void*, request&, response& r) {
-  r.status(status::no_content).set(field::allow, "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
+  r.status(status::no_content).set(field::allow, all_methods_text);
   r.send();
 }
 
@@ -52,13 +57,14 @@ void keep(void*) noexcept {}
 constexpr handler_table not_found{&say_not_found, nullptr, nullptr, nullptr, &keep};
 constexpr handler_table bad_path{&say_bad_path, nullptr, nullptr, nullptr, &keep};
 constexpr handler_table allow{&say_allow, nullptr, nullptr, nullptr, &keep};
+constexpr handler_table unknown_method{&say_unknown_method, nullptr, nullptr, nullptr, &keep};
 constexpr handler_table all_methods{&say_all_methods, nullptr, nullptr, nullptr, &keep};
 constexpr handler_table too_deep{&say_too_deep, nullptr, nullptr, nullptr, &keep};
 
 /// Makes a route of a handler, which is destroyed if that throws.
 std::unique_ptr<route> own(void* handler, const handler_table& table, const route_options& how) {
   try {
-    return std::make_unique<route>(handler, table, how.body_bytes());
+    return std::make_unique<route>(handler, table, how.body_bytes(), how.waits_for_events());
   } catch (...) {
     table.destroy(handler);
     throw;
@@ -105,13 +111,16 @@ route_choice router::choose(request& q) const {
   table_->find(match.path().empty() ? "/" : match.path(), search);
   if (search.found == nullptr) return {&not_found, nullptr, 0};
   const detail::route* const chosen = search.found->find(q.method());
+  if (chosen == nullptr && q.method() == method::other) return {&unknown_method, nullptr, 0};
   if (chosen == nullptr) return {&allow, const_cast<std::string*>(&search.found->allow), 0};
   for (std::size_t i = 0; i < chosen->names.size(); ++i)
     match.add(chosen->names[i], search.captures[i]);
-  if (chosen == search.found->of_all) match.enter(search.below);
-  if (chosen->table.choose == nullptr) return {&chosen->table, chosen->handler, chosen->body_bytes};
+  if (chosen == search.found->of_all) match.enter(search.below, q.path());
+  if (chosen->table.choose == nullptr)
+    return {&chosen->table, chosen->handler, chosen->body_bytes, chosen->waits_for_events};
   route_choice inner = chosen->table.choose(chosen->handler, q);
   if (inner.body_bytes == 0) inner.body_bytes = chosen->body_bytes;
+  inner.waits_for_events = inner.waits_for_events || chosen->waits_for_events;
   return inner;
 }
 

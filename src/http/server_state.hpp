@@ -2,7 +2,9 @@
 // What the contexts of a server share: the handler, the limits, the endpoints and the counters.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -67,6 +69,13 @@ class server_state {
   // Relaxed, as the read: only the value counts.
   void announce_stop() noexcept { stopping_.store(true, std::memory_order_relaxed); }
   bool is_stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+  /// Counts the contexts that serve; relaxed: a share of the descriptors need not be exact.
+  void count_serving(int change) noexcept {
+    serving_.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed);
+  }
+  std::size_t serving() const noexcept {
+    return std::max<std::size_t>(serving_.load(std::memory_order_relaxed), 1);
+  }
 
  private:
   void* handler_;
@@ -77,6 +86,7 @@ class server_state {
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;
+  std::atomic<std::size_t> serving_{0};
 
   mutable std::mutex mutex_;
   std::vector<listening_place> places_;

@@ -39,14 +39,16 @@ void say_methods(request& q, response& r) {
   if (q.method() == method::options) {
     r.status(status::no_content).send();
   } else {
-    say(r, status::method_not_allowed, "files are only read\n");
+    const bool is_known = q.method() != method::other;
+    say(r, is_known ? status::method_not_allowed : status::not_implemented,
+        "files are only read\n");
   }
 }
 
 /// Replies with the same target, with a slash behind its path. That begins with one slash, so it
 /// never leads to another host.
 void redirect_to_slash(request& q, response& r) {
-  std::string target(q.path());
+  std::string target(split_target(q.target()).path);
   target += '/';
   if (!q.query().empty()) target.append("?").append(q.query());
   r.set(field::location, target);

@@ -3,6 +3,7 @@
 // connection and the last acceptor have gone.
 #include "http/worker.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -60,6 +61,8 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
 void worker::start(beck::detail::result_handler<error_code> ended) {
   if (listeners_.empty()) open();
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
+  descriptors_ = descriptors_max();
+  server_->count_serving(1);
   ended_ = std::move(ended);
   for (const auto& one : listeners_) {
     co_spawn(executor_, accept_loop(shared_from_this(), *one), detached);
@@ -164,9 +167,15 @@ task<bool> worker::make_room() {
   co_return !cut_.is_set();
 }
 
-/// Closes a connection: the oldest one that has sent no whole head, else the one that is idle
-/// longest; if there is neither, none.
+/// Closes a connection: the first one whose client has left while its request is handled, else the
+/// oldest one that has sent no whole head, else the one that is idle longest; without any, none.
 void worker::evict() {
+  if (connection* const left = left_.pop_front(); left != nullptr) {
+    left->is_evicted = true;
+    ++evicting_;
+    counters_->evicted.add();
+    return left->cut();
+  }
   connection* leaves = newcomers_.pop_front();
   if (leaves == nullptr) {
     timed_entry* const longest = clock_->in(phase::idle).front();
@@ -191,6 +200,11 @@ void worker::begin_handshake(connection& one) {
   clock_->enter(one.receiving(), phase::handshake);
 }
 
+void worker::note_left(connection& one) noexcept {
+  if (!one.evict_hook.is_linked() && !one.is_evicted) left_.push_back(one);
+  note_evictable();
+}
+
 void worker::note_evictable() noexcept {
   if (waiting_for_room_ != 0) room_.set();
 }
@@ -212,7 +226,7 @@ void worker::add(connection& one) {
 
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
-  one.newcomer_hook.unlink();
+  one.evict_hook.unlink();
   uncount(one);
   --connections_;
   if (one.is_evicted) --evicting_;
@@ -253,6 +267,13 @@ void worker::cut_all() {
   });
 }
 
+/// Returns whether there may be no connection more: by the limit, or by this context's share of the
+/// descriptors that the process may have. A quarter of those is for files and the rest.
+bool worker::is_full() const noexcept {
+  const std::size_t share = descriptors_ / 4 * 3 / server_->serving();
+  return connections_ >= std::min(bounds().connections(), std::max<std::size_t>(share, 1));
+}
+
 void worker::end_if_empty() {
   if (!draining_ || connections_ != 0 || accepting_ != 0 || has_ended_) return;
   static_cast<void>(grace_timer_.cancel());
@@ -262,6 +283,7 @@ void worker::end_if_empty() {
 
 void worker::end(error_code ec) {
   has_ended_ = true;
+  server_->count_serving(-1);
   server_->remove(*this);
   auto ended = std::move(ended_);
   ended(ec);

@@ -69,6 +69,8 @@ class worker : public std::enable_shared_from_this<worker> {
   /// Called when a connection begins a handshake: at their limit the oldest one ends.
   void begin_handshake(connection& one);
   void end_handshake() noexcept { --handshakes_; }
+  /// Called when the client of a connection has left while its request is handled.
+  void note_left(connection& one) noexcept;
   /// Called when a connection may be evicted from now on.
   void note_evictable() noexcept;
 
@@ -77,7 +79,7 @@ class worker : public std::enable_shared_from_this<worker> {
   static void on_due(timed_entry& entry, phase was);
   bool admit(connection& one, const listener& from) noexcept;
   void begin(const std::shared_ptr<connection>& one, stream_layer* layer);
-  bool is_full() const noexcept { return connections_ >= bounds().connections(); }
+  bool is_full() const noexcept;
   task<bool> make_room();
   void evict();
   void end_if_empty();
@@ -94,11 +96,13 @@ class worker : public std::enable_shared_from_this<worker> {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> locals_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
+  std::size_t descriptors_ = 0;       // that the process may have
   std::size_t evicting_ = 0;          // connections that make room and have not gone
   std::size_t waiting_for_room_ = 0;  // loops
   std::size_t handshakes_ = 0;        // under way
   beck::detail::intrusive_list<connection, &connection::hook> all_;
-  beck::detail::intrusive_list<connection, &connection::newcomer_hook> newcomers_;
+  beck::detail::intrusive_list<connection, &connection::evict_hook> newcomers_;
+  beck::detail::intrusive_list<connection, &connection::evict_hook> left_;
   address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;

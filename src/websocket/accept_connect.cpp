@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "http/characters.hpp"
+#include "http/connection.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
 
@@ -85,7 +86,8 @@ connect_options& connect_options::add(std::string_view name, std::string_view va
 task<io_result<stream>> functions::accept(http::request& q, http::response& reply,
                                           accept_options how) {
   using result = io_result<stream>;
-  const detail::upgrade_check checked = detail::check_request(q.head(), how);
+  const bool is_secure = !http::detail::connection_of(q).stream().is_plain();
+  const detail::upgrade_check checked = detail::check_request(q.head(), how, is_secure);
   if (checked.error) {
     refuse(reply, checked);
     co_return result(checked.error, stream());

@@ -35,8 +35,32 @@ std::string_view choose_protocol(const http::request_head& head, std::string_vie
   return {};
 }
 
+/// Takes the port off an authority: returns it, or the default one of the scheme.
+std::string_view take_port(std::string_view& authority, bool is_https) noexcept {
+  const std::size_t colon = authority.rfind(':');
+  const bool has_port =
+      colon != std::string_view::npos && authority.find(']', colon) == std::string_view::npos;
+  const std::string_view port = has_port ? authority.substr(colon + 1) : std::string_view();
+  if (has_port) authority = authority.substr(0, colon);
+  return !port.empty() ? port : is_https ? "443" : "80";
+}
+
+/// Returns whether `origin` is the server's own: its host and port are those of the request, where
+/// a port that is missing is the default of the origin's scheme. Over TLS that is https; a plain
+/// connection may come from a proxy that ends TLS.
+bool is_own_origin(std::string_view origin, std::string_view host, bool is_secure) noexcept {
+  const std::size_t end = origin.find("://");
+  if (end == std::string_view::npos) return false;  // such as "null"
+  const std::string_view scheme = origin.substr(0, end);
+  const bool is_https = equal_in_any_case(scheme, "https");
+  if (!is_https && (is_secure || !equal_in_any_case(scheme, "http"))) return false;
+  std::string_view page = origin.substr(end + 3);
+  return take_port(page, is_https) == take_port(host, is_https) && equal_in_any_case(page, host);
+}
+
 /// Returns whether scripts of the page that the request comes from may connect.
-bool is_origin_allowed(const http::request_head& head, std::string_view allowed) noexcept {
+bool is_origin_allowed(const http::request_head& head, std::string_view allowed,
+                       bool is_secure) noexcept {
   if (!head.has(field::origin)) return true;  // no browser
   if (head.repeats(field::origin)) return false;
   const std::string_view origin = head.get(field::origin);
@@ -44,14 +68,13 @@ bool is_origin_allowed(const http::request_head& head, std::string_view allowed)
     const std::string_view each = take_element(allowed);
     if (each == "*" || equal_in_any_case(each, origin)) return true;
   }
-  const std::size_t scheme = origin.find("://");
-  if (scheme == std::string_view::npos) return false;  // such as "null"
-  return equal_in_any_case(origin.substr(scheme + 3), head.get(field::host));
+  return is_own_origin(origin, head.get(field::host), is_secure);
 }
 
 }  // namespace
 
-upgrade_check check_request(const http::request_head& head, const accept_options& how) noexcept {
+upgrade_check check_request(const http::request_head& head, const accept_options& how,
+                            bool is_secure) noexcept {
   using http::status;
   if (head.method() != http::method::get)
     return {status::method_not_allowed, stream_error::no_upgrade};
@@ -64,7 +87,8 @@ upgrade_check check_request(const http::request_head& head, const accept_options
   const std::string_view key = head.get(field::sec_websocket_key);
   if (!is_key(key) || head.repeats(field::sec_websocket_key))
     return {status::bad_request, stream_error::bad_key};
-  if (!is_origin_allowed(head, how.origins())) return {status::forbidden, stream_error::bad_origin};
+  if (!is_origin_allowed(head, how.origins(), is_secure))
+    return {status::forbidden, stream_error::bad_origin};
   return {key, choose_protocol(head, how.protocols())};
 }
 

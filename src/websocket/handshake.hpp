@@ -30,8 +30,9 @@ struct upgrade_check {
   std::string_view protocol;  ///< a part of the options
 };
 
-/// Judges a request.
-upgrade_check check_request(const http::request_head& head, const accept_options& how) noexcept;
+/// Judges a request. `is_secure`: it came over TLS.
+upgrade_check check_request(const http::request_head& head, const accept_options& how,
+                            bool is_secure = false) noexcept;
 
 /// Returns whether a reply with status 101 answers a request with this key. `protocol` becomes the
 /// subprotocol, a part of `offered`.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <beck/http/body_decoder.hpp>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 
@@ -249,3 +250,41 @@ TEST_CASE("the end of the connection ends a body without a length, and cuts othe
 }
 
 }  // namespace
+
+TEST_CASE("http body: a limit counts all pieces of a body, whatever its framing is") {
+  constexpr std::uint64_t most = 10;
+  body_limits limits;
+  limits.body_bytes = most;
+  for (const bool in_chunks : {false, true}) {
+    for (const std::size_t bytes : {most, most + 1}) {
+      for (const std::size_t piece : {1U, 3U, 10U}) {
+        CAPTURE(in_chunks);
+        CAPTURE(bytes);
+        CAPTURE(piece);
+        response_parser parser;
+        response_head head;
+        const std::string_view text = in_chunks
+                                          ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                          : "HTTP/1.1 200 OK\r\n\r\n";
+        REQUIRE(parser.parse(text, method::get, head) == parse_status::done);
+        body_decoder decoder(head, limits);
+        for (std::size_t sent = 0; sent < bytes && decoder.reason() == refusal::none;) {
+          const std::string data(std::min(piece, bytes - sent), 'b');
+          sent += data.size();
+          std::string input = data;
+          if (in_chunks) {
+            constexpr const char* digits = "0123456789a";
+            input = std::string(1, digits[data.size()]) + "\r\n" + data + "\r\n";
+          }
+          while (!input.empty()) {
+            const body_part part = decoder.decode(input);
+            if (part.consumed == 0) break;
+            input.erase(0, part.consumed);
+          }
+        }
+        CHECK(decoder.reason() == (bytes > most ? refusal::body_too_long : refusal::none));
+        CHECK(decoder.bytes() <= most);
+      }
+    }
+  }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Replies that come before the whole request has: a client that keeps connections has to learn from
 // the head whether it may send the next request.
+#include <beck/http/client.hpp>
 #include <beck/http/server.hpp>
 
 #include <beck/coro/event.hpp>
@@ -207,4 +208,41 @@ CONFORMANCE_OVER_BOTH(
   CHECK(has(all[1].fields, says_close));
   CHECK(all[1].body == "next");
   s.run_until([&] { return s.ended; });
+}
+
+CONFORMANCE("http: the library's client loses no request behind an early reply") {
+  with_each_handler([](served& s) {
+    int done = 0;
+    const auto run = [&](std::size_t bytes, bool streams) -> task<> {
+      http::client web(s.ctx);
+      const std::string url =
+          "http://127.0.0.1:" + std::to_string(s.server.endpoint().port()) + '/';
+      const std::string body(bytes, 'b');
+      for (int i = 0; i < 10; ++i) {
+        for (const std::string& sent : {body, std::string("next")}) {
+          http::call post(web, http::method::post, url);
+          if (streams && sent.size() > 4) {
+            auto wrote = co_await beck::async_write(post, beck::buffer(sent));
+            if (wrote.error()) CHECK(wrote.error() == beck::errc::broken_pipe);
+            auto got = co_await post.async_finish();
+            CHECK(!got.error());
+          } else {
+            auto got = co_await post.async_finish(beck::buffer(sent));
+            CHECK(!got.error());
+            if (got.error()) continue;
+            auto read = co_await got->body().async_read_all(1000);
+            CHECK(!read.error());
+          }
+        }
+      }
+      ++done;
+    };
+    for (const bool streams : {false, true}) {
+      for (const std::size_t bytes : {5'000U, 70'000U, 1'000'000U}) {
+        done = 0;
+        co_spawn(s.ctx, run(bytes, streams), beck::detached);
+        s.run_until([&] { return done == 1; });
+      }
+    }
+  });
 }

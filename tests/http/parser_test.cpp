@@ -40,8 +40,8 @@ std::string get(const std::string& lines) {
 
 TEST_CASE("a head tells its method, target, version and fields") {
   const parsed p(
-      "POST /a/b?c=%20 HTTP/1.1\r\nHost: example.com:8080\r\nX-One:1\r\n"
-      "content-LENGTH:\t12 \t\r\nEmpty:\r\nX-One: 2\r\n\r\nbody");
+      "POST /a/b?c=%20 HTTP/1.1\r\nHost: example.com:8080\r\nX-One:\t1 \t\r\n"
+      "content-LENGTH:12  \r\nEmpty:\r\nX-One: 2\r\n\r\nbody");
   REQUIRE(p.status == parse_status::done);
   CHECK(p.head.method() == method::post);
   CHECK(p.head.method_text() == "POST");
@@ -238,7 +238,8 @@ TEST_CASE("a length that two programs could read differently is refused") {
        {"Content-Length:\r\n", "Content-Length: +1\r\n", "Content-Length: -1\r\n",
         "Content-Length: 1, 1\r\n", "Content-Length: 1 1\r\n", "Content-Length: 0x1\r\n",
         "Content-Length: 1\r\nContent-Length: 1\r\n", "Content-Length: 9223372036854775808\r\n",
-        "Content-Length: 00000000000000000001\r\n"}) {
+        "Content-Length: 00000000000000000001\r\n", "Content-Length:\t1\r\n",
+        "Content-Length: 1\t\r\n", "Content-Length: \t 1 \t \r\n"}) {
     CAPTURE(bad);
     CHECK(reason(bad) == refusal::bad_content_length);
   }

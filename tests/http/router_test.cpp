@@ -2,6 +2,7 @@
 // The router as the handler of a server: every kind of handler behind it, parameters, limits of its
 // own for a route, and what it answers itself.
 #include <beck/http/router.hpp>
+#include <beck/http/static_files.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -129,12 +130,65 @@ CONFORMANCE("http: a mounted router sees the path below its prefix") {
   CHECK(all[1].body == "index");
   CHECK(all[2].body == "id 7 none ");
   CHECK(all[3].body == "/rows/8");
-  CHECK(all[4].body == "/api/late");
+  CHECK(all[4].body == "/late");
   CHECK(all[5].status == 404);
   CHECK(all[6].status == 405);
   CHECK(has(all[6].fields, "Allow: POST, OPTIONS\r\n"));
   CHECK(all[7].status == 404);
   CHECK(s.ask(post("/api/rows", "12345"))[0].status == 413);
+}
+
+CONFORMANCE("http: a mounted handler sees the rest of the path, and has the whole") {
+  const auto show = [](http::request& q, http::response& r) {
+    const std::string text = std::string(q.path()) + ' ' + std::string(q.target());
+    r.send(text);
+  };
+  const auto show_later = [show](http::request& q, http::response& r) -> task<> {
+    show(q, r);
+    co_return;
+  };
+  http::router inner, middle, site;
+  inner.mount("/deep", show).get("/x/{id}", show).mount("/", show_later);
+  middle.mount("/m", inner);
+  site.mount("/plain", show).mount("/later", show_later).mount("/r", middle).mount("/", show);
+  served s(site);
+  const struct {
+    const char* target;
+    const char* path;
+  } cases[] = {
+      {"/plain", ""},
+      {"/plain/", "/"},
+      {"/plain/a%20b?q=1", "/a%20b"},
+      {"/later/a/b", "/a/b"},
+      {"/%70lai%6e/%61", "/%61"},
+      {"http://a/plain/x?y", "/x"},
+      {"/r/m/x/7", "/x/7"},
+      {"/%72/m/deep/1/2", "/1/2"},
+      {"/r/m/deep", ""},
+      {"/r/m/other/1", "/other/1"},
+      {"/elsewhere", "/elsewhere"},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.target);
+    const auto all = s.ask(get(one.target) + last_get(one.target));
+    REQUIRE(all.size() == 2);
+    for (const seen_reply& each : all) CHECK(each.body == std::string(one.path) + ' ' + one.target);
+  }
+}
+
+CONFORMANCE("http: methods that are not known are 501, TRACE is 405, both in every place") {
+  http::router site;
+  site.get("/here", say_path).mount("/files", http::static_files("/"));
+  served s(site);
+  for (const char* path : {"/here", "/files/x"}) {
+    CHECK(s.ask(ask_for("PROPFIND", path) + last_get("/here"))[0].status == 501);
+    CHECK(s.ask(ask_for("get", path) + last_get("/here"))[0].status == 501);
+    CHECK(s.ask(ask_for("DELETE", path) + last_get("/here"))[0].status == 405);
+    CHECK(s.ask(ask_for("ABCDEFGHIJKLMNOPQRSTUVWXYZ", path) + last_get("/here"))[0].status == 501);
+    const auto trace = s.ask(ask_for("TRACE", path) + last_get("/here"));
+    CHECK(trace[0].status == 405);
+    CHECK(has(trace[0].fields, "Allow: GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS\r\n"));
+  }
 }
 
 CONFORMANCE("http: routers in each other end at a bound") {

@@ -138,6 +138,48 @@ CONFORMANCE("websocket: pages of the server and of named origins may connect") {
   CHECK(all.ask({.more = "Origin: null\r\n"}).starts_with("HTTP/1.1 101 "));
 }
 
+TEST_CASE("websocket: a page is the server's own by host and port, and over TLS by https") {
+  const struct {
+    const char* host;
+    const char* origin;
+    bool secure, allowed;
+  } cases[] = {
+      {"a", "http://a", false, true},
+      {"a", "http://a:80", false, true},
+      {"a:80", "http://a", false, true},
+      {"a:443", "http://a", false, false},
+      {"a:80", "http://a:443", false, false},
+      {"a:8080", "http://a", false, false},
+      {"a", "https://a", false, true},  // a proxy may have ended TLS
+      {"a", "https://a:443", false, true},
+      {"a:443", "https://A", true, true},
+      {"a", "https://a", true, true},
+      {"a", "https://a:80", true, false},
+      {"a", "http://a", true, false},
+      {"a:80", "http://a:80", true, false},
+      {"a", "ftp://a", false, false},
+      {"a", "a", false, false},
+      {"[::1]", "http://[::1]:80", false, true},
+      {"[::1]:80", "http://[::1]", false, true},
+      {"[::1]:81", "http://[::1]", false, false},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.host);
+    CAPTURE(one.origin);
+    CAPTURE(one.secure);
+    const std::string text = "GET / HTTP/1.1\r\nHost: " + std::string(one.host) +
+                             "\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+                             "Sec-WebSocket-Version: 13\r\n"
+                             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: " +
+                             std::string(one.origin) + "\r\n\r\n";
+    beck::http::request_parser parser;
+    beck::http::request_head head;
+    REQUIRE(parser.parse(text, head) == beck::http::parse_status::done);
+    const auto judged = beck::websocket::detail::check_request(head, accept_options(), one.secure);
+    CHECK(!judged.error == one.allowed);
+  }
+}
+
 CONFORMANCE("websocket: the server's best subprotocol that the client offers is chosen") {
   asked a(accept_options().protocols("v2, v1"));
   const auto offer = [&](std::string fields) {

@@ -23,7 +23,8 @@ struct exchange_record {
   ip::tcp::endpoint peer;
   /// The address of the client, as request::client_address(); that of the peer if there is no head.
   ip::address client;
-  unsigned status = 0;              ///< of the reply; 0: there was none
+  /// The status of the reply; 0 if there was none, but 400 if the client has cut its body.
+  unsigned status = 0;
   std::uint64_t request_bytes = 0;  ///< of the request's body that were received
   std::uint64_t reply_bytes = 0;    ///< of the reply's body that were written
   duration time;                    ///< from the end of the head to the end of the handler

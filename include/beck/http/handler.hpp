@@ -39,7 +39,8 @@ struct handler_table;
 struct route_choice {
   const handler_table* table;
   void* handler;
-  std::uint64_t body_bytes;  ///< the limit of the request's body; 0: that of the server
+  std::uint64_t body_bytes;       ///< the limit of the request's body; 0: that of the server
+  bool waits_for_events = false;  ///< see route_options::waits_for_events()
 };
 
 /// The functions of a handler of any type. One of the first four is set.

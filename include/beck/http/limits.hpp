@@ -36,8 +36,10 @@ class limits {
 
   /// Sets the greatest number of connections of a context. At the limit a connection makes room
   /// that has sent no whole head yet, the oldest first; without one, the connection that has been
-  /// idle for longest, but no less than a second. If there is neither, accepting pauses. 0 counts
-  /// as 1. Default: 10,000.
+  /// idle for longest, but no less than a second. If there is neither, accepting pauses. Before all
+  /// of these the ones make room whose client has left while its request is handled. 0 counts as 1.
+  /// Three quarters of RLIMIT_NOFILE, as it is when serve() starts, divided among the contexts that
+  /// serve, are a further limit. Default: 10,000.
   limits& connections(std::size_t most) noexcept {
     connections_ = most != 0 ? most : 1;
     return *this;

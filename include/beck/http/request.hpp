@@ -42,6 +42,23 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
   mutable_buffer to_;
 };
 
+/// The operation of request::async_wait_gone().
+class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "http client that leaves";
+
+  explicit client_wait(connection& of) noexcept : of_(&of) {}
+  client_wait(client_wait&& other) noexcept : op(static_cast<op&&>(other)), of_(other.of_) {}
+
+  bool ready();
+  void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
+  void cancel() noexcept;
+
+ private:
+  connection* of_;
+};
+
 }  // namespace detail
 
 /// The body of a request: a stream that can be read once, while its handler runs. What a handler
@@ -49,8 +66,8 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
 /// Errors of a read: eof at the end of the body; timeout if it comes too slowly, message_size
 /// if it is longer than the server's limit, bad_message (std::errc) if it is malformed;
 /// connection_reset and the like, or eof before the end, if the peer has gone: then is_whole()
-/// stays false. After such an error a handler that has not begun its reply may just return: the
-/// server answers, or closes.
+/// stays false. After such an error a handler that has not begun its reply may just return or
+/// throw: the server answers with 400, 408 or 413, or closes, and does not count a failure.
 /// Thread: that of the handler. One read at a time.
 class request_body {
  public:
@@ -84,7 +101,8 @@ class request {
   /// Returns the target as it was sent.
   std::string_view target() const noexcept { return head_->target(); }
   /// Returns the path of the target, as it was sent: what precedes a '?', without the scheme and
-  /// the host of a whole URL.
+  /// the host of a whole URL, and without the prefix that the handler is mounted at
+  /// (router::mount()): empty, or it begins with "/". target() has the whole.
   std::string_view path() const noexcept;
   /// Returns the query of the target, as it was sent, without its '?'; an empty text if there is
   /// none.
@@ -109,6 +127,19 @@ class request {
   /// Returns the address of the client: that of the peer, or what a proxy says that
   /// server::behind_proxy() names.
   ip::address client_address() const noexcept;
+  /// Returns whether the client has left: it has closed or reset the connection. Asks the kernel. A
+  /// client that has only ended its sending side (shutdown(2), `nc -N`) counts, too, although it
+  /// may wait for the reply. A layer's own end, such as the close_notify of TLS, does not count.
+  bool client_left() noexcept;
+  /// Waits until client_left(). Completes with (error_code): no error when the client has left, or
+  /// the connection has ended in another way; operation_aborted if it is cancelled, or the handler
+  /// ends before. A handler that then ends without a reply has not failed. One wait at a time.
+  detail::client_wait async_wait_gone() noexcept { return detail::client_wait(*connection_); }
+  /// As above. `token` takes (error_code).
+  template <class Token>
+  auto async_wait_gone(Token&& token) {
+    return beck::detail::launch(async_wait_gone(), static_cast<Token&&>(token));
+  }
   /// Returns the body.
   request_body body() noexcept { return request_body(*connection_); }
   /// Returns the executor of the connection, on which the handler runs.

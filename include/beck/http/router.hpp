@@ -21,10 +21,19 @@ class route_options {
     body_bytes_ = most;
     return *this;
   }
+  /// Says that the handler waits for events, such as one of a long poll: its scope is stopped when
+  /// the client has left (request::client_left()), and when the server is being stopped, which then
+  /// answers 503 unless the handler does. Only a coroutine has a scope. Default: off.
+  route_options& waits_for_events(bool on = true) noexcept {
+    waits_for_events_ = on;
+    return *this;
+  }
   std::uint64_t body_bytes() const noexcept { return body_bytes_; }
+  bool waits_for_events() const noexcept { return waits_for_events_; }
 
  private:
   std::uint64_t body_bytes_ = 0;
+  bool waits_for_events_ = false;
 };
 
 namespace detail {
@@ -42,7 +51,8 @@ class route_table;
 /// end is another one than without. Then the method decides, among the routes of that pattern. HEAD
 /// goes to the route for GET, and OPTIONS is answered with the methods that there are, unless they
 /// have routes of their own. Other answers of the router: 404 if no pattern matches, 405 with Allow
-/// if the method has no route, 400 for a path that decode_path() refuses.
+/// if the method has no route, 501 for one that has no value in http::method, 400 for a path that
+/// decode_path() refuses.
 ///
 /// A copy shares the routes. Bounds: 1,024 bytes, 32 segments and 8 captures of a pattern; 8
 /// routers in each other.
@@ -92,8 +102,8 @@ class router {
     return route(method::patch, pattern, static_cast<H&&>(h), how);
   }
   /// Adds a route for all methods from `prefix`, and all paths below it, to `h`, which may be a
-  /// router, too: it sees the path without the prefix. Throws as route(), and for a prefix with
-  /// captures.
+  /// router, too: it sees the path without the prefix (request::path()). Throws as route(), and for
+  /// a prefix with captures.
   template <class H>
     requires any_handler<std::decay_t<H>>
   router& mount(std::string_view prefix, H&& h, const route_options& how = route_options()) {

@@ -32,9 +32,10 @@ class accept_options {
   }
   /// Sets the origins of the pages whose scripts may connect, separated by commas, such as
   /// "https://app.example, http://localhost:8080"; "*": all. Pages of the server itself, whose
-  /// origin has the host and port of the request, and clients that are no browsers, without the
-  /// field Origin, may always connect. Browsers let the scripts of every page connect to every
-  /// server, with the user's cookies: only this stops them. Default: none.
+  /// origin has the host and port of the request (a missing port is the scheme's) and, over TLS,
+  /// the scheme https, and clients that are no browsers, without the field Origin, may always
+  /// connect. Browsers let the scripts of every page connect to every server, with the user's
+  /// cookies: only this stops them. Default: none.
   accept_options& origins(std::string_view list) {
     origins_ = list;
     return *this;

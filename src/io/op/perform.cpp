@@ -11,8 +11,8 @@
 namespace beck::detail {
 namespace {
 
-int poll_now(system& sys, int fd, op_kind kind) noexcept {
-  const int seen = sys.poll(fd, awaited_events(kind), INT64_MIN);
+int poll_now(system& sys, const io_op& op) noexcept {
+  const int seen = sys.poll(op.target->fd, awaited_events(op), INT64_MIN);
   return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
 }
 
@@ -40,7 +40,7 @@ int connect_step(system& sys, io_op& op) noexcept {
   std::atomic<bool>& connecting = op.target->connecting;
   // woken: read the outcome, unless the wake-up was stale
   if ((op.flags & io_op::flag_tried) != 0) {
-    const int ready = poll_now(sys, fd, op.kind);
+    const int ready = poll_now(sys, op);
     if (ready < 0) return ready;
     connecting.store(false, std::memory_order_relaxed);
     const int error = sys.pending_error(fd);
@@ -104,10 +104,10 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
       return connect_step(sys, op);
     case op_kind::wait_write:
       if (op.length == io_op::by_event) return 0;
-      return poll_now(sys, fd, op.kind);
+      return poll_now(sys, op);
     case op_kind::wait_read:
     case op_kind::wait_error:
-      return poll_now(sys, fd, op.kind);
+      return poll_now(sys, op);
     case op_kind::receive_lease:  // op_engine makes the call: it has the buffers
     case op_kind::wait_timer:
     case op_kind::wait_signal:

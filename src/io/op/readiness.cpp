@@ -37,8 +37,7 @@ unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept
   if (ended || (events & poll_in) != 0) woken += wake(host, d.queue[direction_in]);
   if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
     woken += wake(host, d.queue[direction_out]);
-  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0)
-    woken += wake(host, d.queue[direction_error]);
+  if (ended || (events & poll_priority) != 0) woken += wake(host, d.queue[direction_error]);
   return woken;
 }
 

@@ -108,7 +108,7 @@ inline void uring_driver::fill(io_uring_sqe& sqe, io_op& op) noexcept {
     case ring_form::send:
       return fill_send(sqe, op);
     case ring_form::poll:
-      return fill_poll(sqe, op.target->fd, awaited_events(op.kind));
+      return fill_poll(sqe, op.target->fd, awaited_events(op));
     case ring_form::file: {
       auto& call = static_cast<file_operation&>(op);
       fill_file(sqe, call);
