@@ -39,7 +39,7 @@ std::exception_ptr no_reply() noexcept {
 }
 
 /// Returns what an exception says; for none, that there was no reply.
-std::string text_of(const std::exception_ptr& thrown) {
+std::string what_of(const std::exception_ptr& thrown) {
   if (thrown == nullptr) return no_reply_text;
   try {
     std::rethrow_exception(thrown);
@@ -206,7 +206,7 @@ void connection::log_failure(const std::exception_ptr& thrown) noexcept {
     std::string line("http: ");
     line.append(x.head.method_text()).append(" ");
     append_printable(line, split_target(x.head.target()).path);  // a query may have secrets
-    append_printable(line.append(": "), text_of(thrown));
+    append_printable(line.append(": "), what_of(thrown));
     beck::detail::loop_of(executor()).log(line.c_str());
   } catch (...) {
     return;  // no memory for it

@@ -33,7 +33,7 @@ TEST_CASE("http: a Location gets the codes that a browser would give it") {
                              std::string(1, static_cast<char>(byte));
     http::url to;
     const std::string encoded = encode_location(text);
-    CHECK(parse_url(encoded, to) == http::url_error::none);
+    CHECK(http::parse_url(encoded, to) == http::url_error::none);
     CHECK(encode_location(encoded) == encoded);
   }
 }

@@ -208,7 +208,7 @@ CONFORMANCE_ON(kernel, "a descriptor that arrives does not take the place of a s
     beck::io_context ctx(context_options());
     beck::local::stream_protocol::socket one(ctx), other(ctx);
     beck::connect_pair(one, other);
-    const beck::detail::passed_descriptors sent(one.native_handle(), other.native_handle());
+    const beck::passed_descriptors sent(one.native_handle(), other.native_handle());
     char byte = 0;
     beck::received_descriptors arrived;
     beck::async_send_descriptors(one, buffer("x", 1), sent, [](error_code, std::size_t) {});
