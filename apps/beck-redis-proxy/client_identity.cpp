@@ -16,8 +16,8 @@ using beck::redis::arguments;
 using beck::redis::protocol;
 using beck::redis::reply_writer;
 
-constexpr std::size_t name_bytes_most = 1024;    // that the proxy keeps
-constexpr std::size_t library_bytes_most = 256;  // as above, of its name and of its version
+constexpr std::size_t client_name_bytes_most = 1024;  // that the proxy keeps
+constexpr std::size_t library_bytes_most = 256;       // as above, of its name and of its version
 
 /// Subcommands by which libraries ask for pushes about the server, and go on without.
 constexpr std::string_view unknown_to_servers[] = {"capa", "maint_notifications"};
@@ -49,9 +49,9 @@ hello_words read_hello(const arguments& command, protocol present) noexcept {
 }
 
 std::string client_identity::refusal_of_name(std::string_view name) {
-  if (name.size() > name_bytes_most)
+  if (name.size() > client_name_bytes_most)
     return fmt::format("ERR the name of a client has {} bytes, and at most {} are kept",
-                       name.size(), name_bytes_most);
+                       name.size(), client_name_bytes_most);
   if (is_plain(name)) return {};
   return "ERR Client names cannot contain spaces, newlines or special characters.";
 }
