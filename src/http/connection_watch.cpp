@@ -54,7 +54,8 @@ void connection::on_client_event() {
 /// The client has left while its request is handled: the handler is told, and is stopped if its
 /// route says so; at the limit of connections this one makes room.
 void connection::note_left() noexcept {
-  worker_->note_left(*this);
+  worker& w = *worker_;
+  w.note_left(*this);
   if (active_->waits_for_events) return lose();
   end_client_wait(error_code());
 }
