@@ -72,13 +72,13 @@ func cutUpload() error {
 		go func() {
 			_, _ = writer.Write(make([]byte, 50_000))
 			cancel()
+			_ = writer.CloseWithError(context.Canceled) // the transport waits for the end of the body
 		}()
 		request, _ := http.NewRequestWithContext(ctx, "POST", base+"/cut", reader)
 		if reply, err := http.DefaultClient.Do(request); err == nil {
 			reply.Body.Close()
 			return fmt.Errorf("a cut upload has a reply")
 		}
-		_ = writer.Close()
 		if status, _, err := call(http.DefaultClient, "GET", "/bytes/100", nil, false); err != nil || status != 200 {
 			return fmt.Errorf("after it: %d, %v", status, err)
 		}
