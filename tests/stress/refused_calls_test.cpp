@@ -244,10 +244,7 @@ class running_trial {
     const verdict& v = *verdict_;
     if (WIFSIGNALED(status)) {
       const int number = WTERMSIG(status);
-      // A filter that refuses accept looks like a firewall that refuses each connection: the
-      // acceptor says so, and tries again for as long as the program waits.
-      const bool pauses = words().find("the acceptor pauses and tries again") != std::string::npos;
-      if (number == SIGALRM) return pauses ? ended_in_vain() : "hangs";
+      if (number == SIGALRM) return "hangs";
       if (number == SIGXCPU || number == SIGKILL) return "spins";
       const bool dumb = trial_.refused->number == __NR_write;  // it could not print anything
       if (number == SIGABRT && (dumb || !words().empty())) return ended_in_vain();

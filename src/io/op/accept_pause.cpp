@@ -17,7 +17,8 @@ constexpr std::int64_t pause_ns_min = 10'000'000;
 constexpr std::int64_t pause_ns_max = 1'000'000'000;
 constexpr std::int64_t log_pause_ns = 1'000'000'000;
 /// The number of lost connections in a row after which an acceptor pauses, too: a filter that
-/// refuses the call looks like them.
+/// refuses the call looks like them. Its error is reported when the pauses have reached their
+/// maximum without a connection.
 constexpr unsigned lost_connections_max = 64;
 
 /// Returns whether `result` is an error of the new connection, not of the listener (S2, accept(2)).
@@ -56,6 +57,10 @@ accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
   if (lost && ++lost_connections_ <= lost_connections_max) return verdict::again;
   lost_connections_ = 0;
   if (result >= 0) pause_ns_ = 0;
+  if (result == -EPERM && pause_ns_ == pause_ns_max) {  // after eight pauses and no connection
+    pause_ns_ = 0;
+    return verdict::deliver;
+  }
   return lost || is_exhaustion(result) ? verdict::pause : verdict::deliver;
 }
 
