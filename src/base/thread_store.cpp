@@ -29,6 +29,10 @@ void end_thread(void*) noexcept {
 
 }  // namespace
 
+bool call_at_thread_end(void (*function)(void*) noexcept) noexcept {
+  return abi::__cxa_thread_atexit(function, nullptr, static_cast<void*>(&__dso_handle)) == 0;
+}
+
 thread_object* find_thread_object(const void* type) noexcept {
   thread_object* object = objects;
   while (object != nullptr && object->type != type) object = object->next;
@@ -37,9 +41,7 @@ thread_object* find_thread_object(const void* type) noexcept {
 
 void add_thread_object(thread_object& object) {
   const bool registered = objects != nullptr;
-  if (!registered &&
-      abi::__cxa_thread_atexit(&end_thread, nullptr, static_cast<void*>(&__dso_handle)) != 0)
-    throw std::bad_alloc();
+  if (!registered && !call_at_thread_end(&end_thread)) throw std::bad_alloc();
   object.next = std::exchange(objects, &object);
 }
 

@@ -7,6 +7,10 @@
 
 namespace beck::detail {
 
+/// Calls `function` when the calling thread ends, before what was registered for that earlier.
+/// Returns false if there is no memory for it.
+bool call_at_thread_end(void (*function)(void*) noexcept) noexcept;
+
 /// One object in the list of its thread.
 struct thread_object {
   const void* type;
