@@ -20,18 +20,20 @@ namespace {
 
 constinit thread_local thread_object* objects [[gnu::tls_model("initial-exec")]] = nullptr;
 
+/// The end of the list of a thread that has destroyed its objects. Never written.
+constinit thread_object ended{&ended, nullptr, nullptr};
+
+bool is_empty() noexcept { return objects == nullptr || objects == &ended; }
+
 void end_thread(void*) noexcept {
-  while (objects != nullptr) {
+  while (!is_empty()) {
     thread_object* const last = std::exchange(objects, objects->next);
     last->destroy(last);
   }
+  objects = &ended;
 }
 
 }  // namespace
-
-bool call_at_thread_end(void (*function)(void*) noexcept) noexcept {
-  return abi::__cxa_thread_atexit(function, nullptr, static_cast<void*>(&__dso_handle)) == 0;
-}
 
 thread_object* find_thread_object(const void* type) noexcept {
   thread_object* object = objects;
@@ -40,9 +42,12 @@ thread_object* find_thread_object(const void* type) noexcept {
 }
 
 void add_thread_object(thread_object& object) {
-  const bool registered = objects != nullptr;
-  if (!registered && !call_at_thread_end(&end_thread)) throw std::bad_alloc();
+  if (is_empty() &&
+      abi::__cxa_thread_atexit(&end_thread, nullptr, static_cast<void*>(&__dso_handle)) != 0)
+    throw std::bad_alloc();
   object.next = std::exchange(objects, &object);
 }
+
+bool thread_is_ending() noexcept { return find_thread_object(&ended) != nullptr; }
 
 }  // namespace beck::detail

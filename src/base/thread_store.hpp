@@ -7,10 +7,6 @@
 
 namespace beck::detail {
 
-/// Calls `function` when the calling thread ends, before what was registered for that earlier.
-/// Returns false if there is no memory for it.
-bool call_at_thread_end(void (*function)(void*) noexcept) noexcept;
-
 /// One object in the list of its thread.
 struct thread_object {
   const void* type;
@@ -24,6 +20,9 @@ thread_object* find_thread_object(const void* type) noexcept;
 /// Adds an object to the list of the calling thread, which destroys it when the thread ends: the
 /// last added first. Throws std::bad_alloc, and then leaves the list as it was.
 void add_thread_object(thread_object& object);
+
+/// Returns whether the end of the calling thread has destroyed its objects, if it had any.
+bool thread_is_ending() noexcept;
 
 /// The object of type `T` of each thread. `T` is used in one library only.
 template <class T>
