@@ -201,9 +201,9 @@ class run_options {
     notice_ = time;
     return *this;
   }
-  /// Gives each context an object of `objects`, which outlives run(). Several calls add up: objects
-  /// are started in this order, and stopped in the opposite one. Throws std::length_error above
-  /// objects_max.
+  /// Makes an object of `objects` for each context; `objects` outlives run(). Several calls add up:
+  /// objects are started in this order, and stopped in the opposite one. Throws std::length_error
+  /// above objects_max.
   template <class T>
   run_options& each_context(per_context<T>& objects) {
     return add(objects.objects_);
