@@ -21,16 +21,16 @@ namespace {
 constinit thread_local thread_object* objects [[gnu::tls_model("initial-exec")]] = nullptr;
 
 /// The end of the list of a thread that has destroyed its objects. Never written.
-constinit thread_object ended{&ended, nullptr, nullptr};
+constinit thread_object list_end{&list_end, nullptr, nullptr};
 
-bool is_empty() noexcept { return objects == nullptr || objects == &ended; }
+bool is_empty() noexcept { return objects == nullptr || objects == &list_end; }
 
 void end_thread(void*) noexcept {
   while (!is_empty()) {
     thread_object* const last = std::exchange(objects, objects->next);
     last->destroy(last);
   }
-  objects = &ended;
+  objects = &list_end;
 }
 
 }  // namespace
@@ -48,6 +48,6 @@ void add_thread_object(thread_object& object) {
   object.next = std::exchange(objects, &object);
 }
 
-bool thread_is_ending() noexcept { return find_thread_object(&ended) != nullptr; }
+bool thread_is_ending() noexcept { return find_thread_object(&list_end) != nullptr; }
 
 }  // namespace beck::detail
