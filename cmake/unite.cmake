@@ -28,8 +28,10 @@ endfunction()
 # beck_compile_groups(TARGET FILE...): adds groups to a target.
 function(beck_compile_groups target)
   target_sources(${target} PRIVATE ${ARGN})
-  # g++ takes an unnamed namespace in an included file for one in a header.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # g++ takes an unnamed namespace in an included file for one in a header. A tenth of its time goes into looking for
+  # memory that it could free, unless it may take some first; a group then takes 0.95 instead of 0.84 GiB.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;--param=ggc-min-heapsize=524288>)
 endfunction()
 
 # beck_unite(TARGET): compiles the sources of a library twenty at a time. The sources of a group see each other's
