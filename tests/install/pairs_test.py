@@ -70,7 +70,10 @@ class Pairs(unittest.TestCase):
         self.assertLess(entries, 0.05 * MESSAGES)
 
     def test_neither_kernel_timers_nor_futexes_are_used(self):
-        self.assertEqual([name for name in self.counts if name.startswith(("timerfd", "futex"))], [])
+        used = {name: count for name, count in self.counts.items() if name.startswith(("timerfd", "futex"))}
+        if used.get("futex") == 1:
+            used.pop("futex")  # of pthread_once, with which newer versions of libstdc++ make their first locale
+        self.assertEqual(used, {})
 
     def test_on_io_uring_nothing_is_received_by_a_system_call_of_its_own(self):
         if "io_uring" not in self.said:

@@ -22,8 +22,7 @@ template <class... A, class Launch>
 class [[nodiscard]] deferred_operation<void(A...), Launch> {
  public:
   using signature = void(A...);
-  /// An exception aside, co_await returns what was delivered, also if that has an error inside.
-  static constexpr bool delivers_value = !is_io_result<awaited_result_t<A...>>;
+  static constexpr bool has_plain_result = !is_io_result<awaited_result_t<A...>>;
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}
 
@@ -48,6 +47,11 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
   Launch launch_;
   deferred_init<awaiting_slot<A...>> slot_;
 };
+
+/// An operation whose co_await, an exception aside, returns the object that was delivered, also if
+/// that has an error inside. (g++ 14 finds a requirement unmet that names an alias of a function.)
+template <class Op>
+concept delivers_value = requires { requires Op::has_plain_result; };
 
 namespace functions {
 
@@ -92,7 +96,7 @@ class async_result<use_awaitable_t<Executor>, Signature> {
     auto operation = async_result<deferred_t, Signature>::initiate(
         static_cast<Initiation&&>(initiation), deferred, static_cast<Args&&>(args)...);
     using plain = decltype(operation);
-    if constexpr (requires { requires plain::delivers_value; }) {
+    if constexpr (detail::delivers_value<plain>) {
       return operation;
     } else {
       return detail::throwing_operation<plain>(static_cast<plain&&>(operation));
