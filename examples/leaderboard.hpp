@@ -126,7 +126,7 @@ class leaderboard {
                     .retryable();
     const auto& [score, rank] = *both;
     if (!both || !score || !rank) co_return fail(r, 503, reason(both, score, rank));
-    if (!*score || !*rank) co_return fail(r, 404, "there is no player " + quoted(name));
+    if (!*score || !*rank) co_return fail(r, 404, "there is no player " + in_quotes(name));
     std::string player = json(name, "score", **score);
     player.insert(player.size() - 1, ",\"rank\":" + std::to_string(**rank + 1));
     send_json(r, player);
@@ -231,7 +231,7 @@ class leaderboard {
         name.find_first_not_of(good) == std::string_view::npos)
       return true;
     fail(r, 400,
-         "the name " + quoted(name.substr(0, 64)) + " has " + std::to_string(name.size()) +
+         "the name " + in_quotes(name.substr(0, 64)) + " has " + std::to_string(name.size()) +
              " bytes; it needs 1 to " + std::to_string(name_bytes_max) +
              " letters, digits, - and _");
     return false;
@@ -244,7 +244,7 @@ class leaderboard {
     if (ec == std::errc() && end == value.data() + value.size() && to >= 1 && to <= most)
       return true;
     fail(r, 400,
-         std::string(name) + " is " + quoted(value.substr(0, 40)) + "; it needs 1 to " +
+         std::string(name) + " is " + in_quotes(value.substr(0, 40)) + "; it needs 1 to " +
              std::to_string(most));
     return false;
   }

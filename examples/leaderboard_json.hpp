@@ -15,7 +15,7 @@ namespace example {
 using score_table = std::vector<std::pair<std::string, double>>;
 
 /// Returns a text as JSON has it, in one line whatever is in it.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   std::string to = "\"";
   for (const char c : text) {
     char escaped[8] = {c};
@@ -29,7 +29,7 @@ inline std::string quoted(std::string_view text) {
 inline std::string json(std::string_view name, const char* member, double number) {
   char digits[40];
   std::snprintf(digits, sizeof digits, "%.15g", number);
-  return "{\"name\":" + quoted(name) + ",\"" + member + "\":" + digits + "}";
+  return "{\"name\":" + in_quotes(name) + ",\"" + member + "\":" + digits + "}";
 }
 /// Returns a table as JSON.
 inline std::string json(const score_table& all) {

@@ -15,6 +15,15 @@ using namespace detail;
 
 execution_context::~execution_context() = default;
 
+// Not inline: g++ 14 would warn in programs that the frame's address outlives the frame.
+void executor_entry::try_enter(const executor_table* table, void* self) noexcept {
+  if (!table->enter(self)) return;
+  inside_ = true;
+  table_ = table;
+  self_ = self;
+  frame_.emplace(*runner::current(), self);
+}
+
 void detail::run_entry_here(queue_entry* entry) {
   if (runner* current = runner::current(); current != nullptr) {
     entry->run(entry, current);

@@ -95,11 +95,7 @@ class executor_entry {
  public:
   executor_entry(const executor_table* table, void* self) noexcept
       : inside_(table->running_here(self)) {
-    if (inside_ || table->enter == nullptr || !table->enter(self)) return;
-    inside_ = true;
-    table_ = table;
-    self_ = self;
-    frame_.emplace(*runner::current(), self);
+    if (!inside_ && table->enter != nullptr) try_enter(table, self);
   }
   ~executor_entry() {
     if (!frame_) return;
@@ -112,6 +108,8 @@ class executor_entry {
   explicit operator bool() const noexcept { return inside_; }
 
  private:
+  void try_enter(const executor_table* table, void* self) noexcept;
+
   bool inside_;
   deferred_init<runner::executor_frame> frame_;  // of what enter() was called for
   const executor_table* table_;

@@ -91,7 +91,8 @@ CONFORMANCE("assigning to a set ends the waits of the one that was there") {
   of_old.wait(old);
   of_other.wait(other);
   old = std::move(other);
-  old = std::move(*&old);  // to itself: nothing happens
+  auto& same = old;
+  old = std::move(same);  // to itself: nothing happens
   ctx.poll();
   CHECK(of_old.aborted == 1);
   here.raise(SIGUSR2);

@@ -279,7 +279,8 @@ CONFORMANCE("assigning to a timer ends the waits of the one that was there") {
   CHECK(results[0].first == 1);
   CHECK(results[0].second == operation_aborted);
   CHECK(old.expiry() == expiry);
-  old = std::move(*&old);  // to itself: nothing happens
+  auto& same = old;
+  old = std::move(same);  // to itself: nothing happens
   CHECK(ctx.poll() == 0);
   CHECK(old.cancel() == 1);
   CHECK(ctx.run() == 1);
