@@ -67,7 +67,7 @@ class [[nodiscard]] read_until_operation
   void begin() noexcept;
   bool begin_immediate() noexcept;
   io_result<std::size_t> await_resume() const noexcept {
-    return {result_error(error(), "read_until"), result < 0 ? 0 : found_};
+    return {result_error(error(), "read_until"), result < 0 ? 0 : late_.found};
   }
 
   template <class Token>
@@ -88,6 +88,18 @@ class [[nodiscard]] read_until_operation
         match_(match) {}
 
  private:
+  // Set when it is needed: an operation that is ready at once never touches it, and one that has
+  // not begun moves without it.
+  struct late_state {
+    late_state() noexcept {}
+    late_state(const late_state&) noexcept {}
+    late_state& operator=(const late_state&) = delete;
+
+    std::size_t found;
+    run_function outer;
+    char kept[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
+  };
+
   [[noreturn]] static void refuse_delimiter(std::size_t bytes);
   static void step(queue_entry* entry, runner* where);
   bool search() noexcept;
@@ -100,10 +112,7 @@ class [[nodiscard]] read_until_operation
   std::size_t delimiter_bytes_;
   match_function match_;
   std::size_t from_ = 0;  // where to go on searching
-  // The following is set when it is needed: an operation that is ready at once never touches it.
-  std::size_t found_;
-  run_function outer_;
-  char kept_[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
+  late_state late_;
 };
 
 namespace functions {

@@ -95,7 +95,7 @@ bool read_until_operation::search() noexcept {
   const match_outcome outcome =
       match_ != nullptr ? match_(*this, data, from_)
                         : find_delimiter(data, from_, text_view(delimiter_, delimiter_bytes_));
-  (outcome.matched() ? found_ : from_) = outcome.position();
+  (outcome.matched() ? late_.found : from_) = outcome.position();
   return outcome.matched();
 }
 
@@ -106,9 +106,9 @@ bool read_until_operation::await_ready() noexcept {
   if (where == nullptr || !where->spend(runner::memory_weight)) return false;
   if (match_ == nullptr) {
     const mutable_buffer data = buffer_.data();
-    found_ = find_near(static_cast<const char*>(data.data()), data.size(), from_, delimiter_,
-                       delimiter_bytes_);
-    if (found_ != 0) {
+    late_.found = find_near(static_cast<const char*>(data.data()), data.size(), from_, delimiter_,
+                            delimiter_bytes_);
+    if (late_.found != 0) {
       result = 0;
       ++where->counters.inline_completions;
       return true;
@@ -137,9 +137,9 @@ int read_until_operation::grow() noexcept {
 /// Copies the delimiter into the operation, because the caller's text may end before the operation
 /// does.
 void read_until_operation::keep_delimiter() noexcept {
-  if (match_ != nullptr || delimiter_ == kept_) return;
-  std::memcpy(kept_, delimiter_, delimiter_bytes_);
-  delimiter_ = kept_;
+  if (match_ != nullptr || delimiter_ == late_.kept) return;
+  std::memcpy(late_.kept, delimiter_, delimiter_bytes_);
+  delimiter_ = late_.kept;
 }
 
 void read_until_operation::begin() noexcept {
@@ -150,7 +150,7 @@ void read_until_operation::begin() noexcept {
     return;
   }
   keep_delimiter();
-  outer_ = complete;
+  late_.outer = complete;
   complete = &step;
   flags |= flag_steps;
   start_operation(*this);
@@ -182,7 +182,7 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
     }
     loop.end_steps(*self);
   }
-  self->complete = self->outer_;
+  self->complete = self->late_.outer;
   self->complete(entry, where);
 }
 
