@@ -18,11 +18,21 @@ HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", "-fdiagnostics-color=never"]
 
 
+def without_quotes(lines):
+    """The lines without the sources that g++ 14 quotes behind each step of an instantiation."""
+    is_quote, before = False, ""
+    for line in lines:
+        is_quote = bool(re.match(r" *\d* \|", line)) and (is_quote or "required from" in before)
+        before = line
+        if not is_quote:
+            yield line
+
+
 def faults_of(source, returncode, output):
     """What is wrong with the compiler's answer to a program, one line each."""
     expected = re.findall(r"^// says: (.*)$", source, re.M)
     lines_max = int(re.search(r"^// lines: (\d+)$", source, re.M)[1])
-    lines = output.splitlines()
+    lines = list(without_quotes(output.splitlines()))
     errors = [line for line in lines if re.search(r"\berror: ", line)]
     if returncode == 0:
         yield "it compiles"

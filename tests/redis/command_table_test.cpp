@@ -105,8 +105,13 @@ TEST_CASE("redis: a real server still names the keys of the vectors") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
   real_server server;
   REQUIRE(server.is_connected());
+  const bool is_7_0 = server.is_7_0();
   for (const vector_row& row : vectors()) {
     CAPTURE(row.line);
+    // Newer servers refuse the one, and name the key of the option alone that counts in the other.
+    if (!is_7_0 && (row.line == "XREAD COUNT 2 STREAMS a b 0" ||
+                    row.line == "GEORADIUS k 1 2 3 km STOREDIST a STORE b"))
+      continue;
     request q = request_of(words_of(row.line), "COMMAND", "GETKEYS");
     q.push("ECHO", "fence");
     const std::string answer = server.ask(q.bytes(), "$5\r\nfence\r\n");

@@ -81,6 +81,12 @@ class real_server {
     return got;
   }
 
+  /// Returns whether this is Redis 7.0, to which answers of other versions are compared.
+  bool is_7_0() {
+    return ask("INFO server\r\nECHO fence\r\n", "$5\r\nfence\r\n").find("redis_version:7.0.") !=
+           std::string::npos;
+  }
+
  private:
   void start() {
     const std::string path = folder_.path("s");
