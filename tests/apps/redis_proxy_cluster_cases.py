@@ -17,7 +17,7 @@ REFUSED = (
     *((words, "a connection of its own") for words in ("MONITOR", "SYNC", "PSYNC ? -1", "READONLY", "READWRITE")),
     *((f"CLIENT {words}", "a connection of its own") for words in ("LIST", "REPLY OFF", "TRACKING ON")),
     *((words, "may block") for words in ("BLPOP k 0", "BRPOPLPUSH k k 0", "XREAD BLOCK 0 STREAMS k $", "WAIT 1 0")),
-    *((words, "so its keys are unknown") for words in ("NONE.SUCH k", "FT.SEARCH k", "PROXY NONE")),
+    *((words, "so its keys are unknown") for words in ("NONE.SUCH k", "FT.NONE k", "PROXY NONE")),
     *((words, "it has no key") for words in ("KEYS *", "SCAN 0", "DBSIZE", "FLUSHALL", "RANDOMKEY", "ROLE")),
     *((words, "it has no key") for words in ("CONFIG GET a", "SCRIPT FLUSH", "CLUSTER SLOTS", "EVAL x 0", "ACL LIST")),
     *((words, "its keys are in several slots") for words in ("SUNION a b", "RENAME a b", "MSETNX a 1 b 2")),
