@@ -24,6 +24,7 @@ from tools import Missing, Tools  # noqa: E402
 LIMIT_S = 300
 # What needs a connection of its own is refused there (docs/redis.md).
 NOT_BEFORE_A_CLUSTER = ("a transaction", "messages", "a blocking command")
+NOT_IN_MEMORY = ("a script",)  # memory_server runs none
 SHARED_MIN = 400  # of the commands that each library sends
 
 
@@ -115,6 +116,9 @@ class World:
                 url = f"https://127.0.0.1:{port}/page.txt"
                 self.program(f"tls: node, {backend}", lambda: [*self.tools.node("tls_node.mjs"), url, chain])
                 self.program(f"tls: Go, {backend}", lambda: [self.tools.go("tls_go"), url, chain])
+                peer_program = self.build / "tests/tls_posture_peer"
+                words = ["env", f"BECK_BACKEND={backend}", HERE / "tls_openssl.sh", port, chain, key, peer_program]
+                self.program(f"tls: openssl s_client and s_server, {backend}", lambda: words)
 
     def redis_libraries(self, place, port, without=(), shared=None):
         """Runs the libraries against a port, without some of their checks. `shared` returns a count of commands that
@@ -130,6 +134,10 @@ class World:
             if self.program(f"redis: {name}, {place}", command) and shared and shared() < before + SHARED_MIN:
                 self.failures += 1
                 print(f"FAILED: redis: {name}, {place}: {shared() - before} commands were shared")
+
+    def memory_server(self, backend):
+        with peer.beck_server(self.build / "tests/redis_memory_peer", backend) as server:
+            self.redis_libraries(f"memory_server, {backend}", server.port, NOT_IN_MEMORY)
 
     def redis(self):
         if not shutil.which("redis-server"):
@@ -192,6 +200,7 @@ def main(build, pattern=""):
         world.http(backend)
         world.websocket(backend)
         world.tls(backend)
+        world.memory_server(backend)
     world.redis()
     world.servers()
     print(f"world: passed {world.passed}, left out {world.left_out}, failed {world.failures}")
