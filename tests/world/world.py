@@ -194,6 +194,12 @@ class World:
             ("valkey-server of Debian 13", newer / "valkey-server"),
         ):
             self.program(f"redis: beck's client, {name}", lambda program=program: self.client_cases(program))
+            self.program(f"redis: the table of commands, {name}", lambda program=program: self.command_table(program))
+
+    def command_table(self, program):
+        if not program.exists():
+            raise Missing(f"there is no {program}")
+        return ["python3", HERE.parent.parent / "tools/redis_commands.py", "--later", "--server", program]
 
     def client_cases(self, program):
         if not program.exists():
