@@ -25,6 +25,7 @@ beck_test(redis_tests ONE_THREAD
   redis/cluster_map_test.cpp
   redis/cluster_real_test.cpp
   redis/cluster_test.cpp
+  redis/cluster_transaction_test.cpp
   redis/cluster_world_test.cpp
   redis/command_table_test.cpp
   redis/key_slot_test.cpp

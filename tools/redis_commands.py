@@ -4,10 +4,13 @@
 know of it. The facts come from the server's own COMMAND; what COMMAND does not tell is in this file, with the reason.
 
 usage: redis_commands.py [--server PROGRAM] [--update]     compares, or writes the file anew
+       redis_commands.py --server PROGRAM --later          compares the rows of both tables, command_table_later.def
+           too, with those of a later server; ends with 1 if it says otherwise of a command, or has one that they lack
 
 PROGRAM (default: redis-server) is started on a UNIX socket in a temporary folder, and ended.
 """
 import argparse
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/redis/command_table.def"
+LATER_TABLE = ROOT / "src/redis/command_table_later.def"
 HEAD = """\
 // SPDX-License-Identifier: BSL-1.0
 // The commands of redis-server {version}, written by tools/redis_commands.py --update: name, arity (the number of
@@ -54,6 +58,13 @@ LATER = (
     '"client|setinfo", 4, writes | needs_lane',
     '"waitaof", 4, writes | blocks | needs_lane',
 )
+# The same of commands in command_table_later.def: STATEFUL and HARMLESS ones.
+LATER_STATEFUL = """
+    client|capa client|import-source client|maint_notifications client|no-touch client|setinfo waitaof
+""".split()
+LATER_HARMLESS = """
+    cluster|getslotmigrations cluster|myshardid cluster|slot-stats commandlog|get commandlog|len hotkeys|get script|show
+""".split()
 # Of these the number of keys may be 0; the others refuse it.
 MAY_HAVE_NO_KEYS = ("eval", "fcall")
 # Where the server finds keys by a function of its own, because a key specification cannot say it.
@@ -125,10 +136,10 @@ def place(name, spec):
 
 
 def facts(name, flags, below):
-    words = ["reads" if "readonly" in flags or name in HARMLESS else "writes"]
+    words = ["reads" if "readonly" in flags or name in (*HARMLESS, *LATER_HARMLESS) else "writes"]
     if "blocking" in flags or name in BLOCKING:
         words.append("blocks_by_option" if name in BLOCKING_BY_OPTION else "blocks")
-    if name in STATEFUL:
+    if name in STATEFUL or name in LATER_STATEFUL:
         words.append("needs_lane")
     if name in RELAYED:
         words.append("relayed")
@@ -146,16 +157,45 @@ def commands(found):
         yield from commands(command[9])
 
 
+def row_of(command):
+    """A command of a server, in the words of a table."""
+    name, arity, flags, _, _, _, _, _, specs, below = command
+    name = name.lower()
+    places = [BY_FUNCTION[name]] if name in BY_FUNCTION else [place(name, spec) for spec in specs]
+    return ", ".join([f'"{name}"', str(arity), facts(name, flags, below), *places])
+
+
+def compare_later(redis):
+    """Returns the differences between both tables and a later server. The arity of a command of the first table is that
+    of its server, and modules tell none."""
+    ours = {}
+    for path in (LATER_TABLE, TABLE):
+        for row in re.findall(r"^BECK_REDIS_COMMAND\((.*)\)$", path.read_text(), re.M):
+            name, arity, *rest = row.split(", ")
+            ours[name.strip('"')] = (None if path == TABLE else int(arity), ", ".join(rest))
+    different = []
+    for command in commands(redis.ask("COMMAND")):
+        quoted, arity, *rest = row_of(command).split(", ")
+        name, arity, rest = quoted.strip('"'), int(arity), ", ".join(rest)
+        if name not in ours:
+            different.append(f"{name}: is in no table; the server: {arity}, {rest}")
+            continue
+        our_arity, our_rest = ours[name]
+        if our_rest != rest:
+            different.append(f"{name}: {our_rest}; the server: {rest}")
+        if our_arity is not None and arity not in (our_arity, -1):
+            different.append(f"{name}: arity {our_arity}; the server: {arity}")
+    return different
+
+
 def table(redis):
     info = redis.ask("INFO", "server")
     version = next(line.partition(":")[2] for line in info.splitlines() if line.startswith("redis_version"))
     rows, known = [f"BECK_REDIS_COMMAND({row})" for row in LATER], set()
-    for name, arity, flags, _, _, _, _, _, specs, below in commands(redis.ask("COMMAND")):
-        name = name.lower()
-        known.add(name)
-        places = [BY_FUNCTION[name]] if name in BY_FUNCTION else [place(name, spec) for spec in specs]
-        words = ", ".join([f'"{name}"', str(arity), facts(name, flags, below), *places])
-        rows.append(f"BECK_REDIS_COMMAND({words})")
+    for command in commands(redis.ask("COMMAND")):
+        row = row_of(command)
+        known.add(row.split('"')[1])
+        rows.append(f"BECK_REDIS_COMMAND({row})")
     missing = {*STATEFUL, *RELAYED, *BLOCKING, *BLOCKING_BY_OPTION, *HARMLESS, *SPLIT, *BY_FUNCTION} - known
     if missing:
         raise SystemExit(f"the server does not know {', '.join(sorted(missing))}")
@@ -166,9 +206,14 @@ def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", default="redis-server")
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--later", action="store_true")
     options = parser.parse_args(arguments)
     redis = server(options.server)
     try:
+        if options.later:
+            different = compare_later(redis)
+            print("\n".join(different or ["no row of the server differs"]))
+            return different != []
         text = table(redis)
     finally:
         redis.end()

@@ -6,18 +6,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster_rules.hpp"
 
 namespace beck_redis_proxy {
 
-cluster_client::cluster_client(std::uint64_t number, const statistics& all,
+cluster_client::cluster_client(std::uint64_t number, cluster_face face, const statistics& all,
                                cluster_counters& counts, cluster_scripts& scripts)
     : counts_(counts),
       scripts_(scripts),
-      dialogue_(number, all, scripts),
+      dialogue_(number, std::move(face), all, scripts),
       parser_(beck::redis::request_limits().bytes(command_bytes_most),
-              beck::redis::request_parser::inline_commands::skipped) {}
+              beck::redis::request_parser::inline_commands::allowed) {}
 
 bool cluster_client::fill_batch() {
   version_ = dialogue_.version();

@@ -30,8 +30,8 @@ class cluster_client {
   static constexpr std::size_t command_bytes_most = 64 * 1024 * 1024;
 
   /// Refers to the last three arguments, which must outlive it.
-  cluster_client(std::uint64_t number, const statistics& all, cluster_counters& counts,
-                 cluster_scripts& scripts);
+  cluster_client(std::uint64_t number, cluster_face face, const statistics& all,
+                 cluster_counters& counts, cluster_scripts& scripts);
   cluster_client(const cluster_client&) = delete;
   cluster_client& operator=(const cluster_client&) = delete;
 

@@ -119,6 +119,12 @@ void cluster_dialogue::take(const arguments& command) {
   } else if (is_word(name, "quit")) {
     has_ended_ = true;
     to_.simple("OK");
+  } else if (is_word(name, "cluster")) {
+    beck_redis_proxy::answer(face_, command, to_);
+  } else if (is_word(name, "readonly") || is_word(name, "readwrite")) {
+    // The URL's cluster_options decide where reads go.
+    if (command.size() != 1) return refuse_arity(command);
+    to_.simple("OK");
   } else if (is_proxy_info(command)) {
     write_proxy_info(all_, to_);
   } else {

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "client_identity.hpp"
+#include "cluster_face.hpp"
 #include "cluster_rules.hpp"
 #include "cluster_scripts.hpp"
 #include "statistics.hpp"
@@ -20,10 +22,11 @@ namespace beck_redis_proxy {
 /// The state of a client that has no connection to a node. Thread: one at a time.
 class cluster_dialogue {
  public:
-  /// Makes that of a new client, with the number that CLIENT ID returns. Refers to the others.
-  cluster_dialogue(std::uint64_t number, const statistics& all,
+  /// Makes that of a new client, with the number that CLIENT ID returns, at an address of the
+  /// proxy. Refers to the others.
+  cluster_dialogue(std::uint64_t number, cluster_face face, const statistics& all,
                    const cluster_scripts& scripts) noexcept
-      : all_(all), scripts_(scripts), identity_(number) {}
+      : all_(all), scripts_(scripts), identity_(number), face_(std::move(face)) {}
 
   /// Returns the version of the protocol that the client speaks.
   beck::redis::protocol version() const noexcept { return version_; }
@@ -64,6 +67,7 @@ class cluster_dialogue {
   const statistics& all_;
   const cluster_scripts& scripts_;
   client_identity identity_;
+  cluster_face face_;
   beck::redis::reply_writer to_;
   beck::redis::protocol version_ = beck::redis::protocol::resp2;
   bool has_refused_ = false;

@@ -7,6 +7,7 @@
 #include <beck/redis/command_table.hpp>
 #include <beck/redis/key_slot.hpp>
 
+#include "cluster_face.hpp"
 #include "cluster_scripts.hpp"
 #include "proxy_command.hpp"
 #include "words.hpp"
@@ -17,8 +18,9 @@ namespace {
 using beck::redis::arguments;
 
 /// Commands that the proxy answers, or refuses with a reason of its own; see cluster_dialogue.
-constexpr std::string_view answered_commands[] = {"auth", "client", "echo",  "hello", "info",
-                                                  "ping", "quit",   "reset", "select"};
+constexpr std::string_view answered_commands[] = {"auth",   "client",   "echo",     "hello",
+                                                  "info",   "ping",     "quit",     "reset",
+                                                  "select", "readonly", "readwrite"};
 
 /// Commands without keys that any node answers for the whole cluster.
 constexpr std::string_view common_commands[] = {"command", "lolwut", "publish", "time"};
@@ -45,6 +47,7 @@ int slots_of(beck::redis::key_cursor& keys) noexcept {
 cluster_way way_of(const arguments& command) noexcept {
   const std::string_view name = command[0];
   if (has(answered_commands, name) || is_proxy_info(command)) return cluster_way::answer;
+  if (is_about_face(command)) return cluster_way::answer;
   if (is_script(command, "exists") && command.size() > 2) return cluster_way::answer;
   if (is_script(command, "load") && command.size() == 3) return cluster_way::send;
   const beck::redis::command_facts facts = beck::redis::facts_of(command);

@@ -26,7 +26,7 @@ class cluster_session final : private cluster_client {
  public:
   cluster_session(Socket& client, cluster_pool& nodes, const settings& asked, counters& counts,
                   const statistics& all)
-      : cluster_client(nodes.next_number(), all, nodes.counts(), nodes.scripts()),
+      : cluster_client(nodes.next_number(), face_of(client), all, nodes.counts(), nodes.scripts()),
         client_(client),
         nodes_(nodes),
         asked_(asked),

@@ -60,6 +60,11 @@ cluster& cluster::secure(stream_layer& with) noexcept {
   return *this;
 }
 
+cluster& cluster::login_with(credentials& from) noexcept {
+  detail::core_of(sender_).login_with(from);
+  return *this;
+}
+
 void cluster::close() noexcept { detail::core_of(sender_).close(); }
 
 cluster_stats cluster::stats() const noexcept { return detail::core_of(sender_).stats(); }

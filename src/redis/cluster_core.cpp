@@ -41,8 +41,8 @@ void cluster_unit::clear() noexcept {
 }
 
 void cluster_unit::add(std::uint32_t step, bool asks) {
+  if (asks && !asks_) parts_.push_back({asking_wire, 1});
   asks_ = asks;
-  if (asks) parts_.push_back({asking_wire, 1});
   parts_.push_back({call_->steps()[step].wire, 1});
   steps_.push_back(step);
 }
@@ -92,6 +92,13 @@ void cluster_core::secure(stream_layer& with) noexcept {
   layer_ = &with;
   for (auto& [key, one] : nodes_) {
     if (one.connection) one.connection->secure(with);
+  }
+}
+
+void cluster_core::login_with(credentials& from) noexcept {
+  credentials_ = &from;
+  for (auto& [key, one] : nodes_) {
+    if (one.connection) one.connection->login_with(from);
   }
 }
 
@@ -176,14 +183,15 @@ void cluster_core::gather(cluster_call& call, std::uint32_t step) {
   cluster_node* to = one.asked != 0 ? find(one.asked) : nullptr;
   const bool asks = to != nullptr;
   if (!asks) to = &node_for(call, one);
-  cluster_unit* unit = asks ? nullptr : to->gathering;
+  const bool is_alone = asks && !call.is_whole();  // ASKING counts for one command, or up to EXEC
+  cluster_unit* unit = is_alone ? nullptr : to->gathering;
   if (unit == nullptr) {
     if (spare_units_.empty()) spare_units_.push_back(std::make_unique<cluster_unit>());
     made_.push_back(spare_units_.back().get());
     unit = spare_units_.back().release();
     spare_units_.pop_back();
     unit->begin(*this, call, *to);
-    if (!asks) to->gathering = unit;
+    if (!is_alone) to->gathering = unit;
   }
   unit->add(step, asks);
   one.asked = 0;

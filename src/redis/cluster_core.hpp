@@ -55,11 +55,11 @@ class cluster_unit final : public exchange {
   void begin(cluster_core& core, cluster_call& call, cluster_node& to) noexcept;
   /// Leaves the call and the node. Drops a share of the core.
   void clear() noexcept;
-  /// Adds a step of the call; `asks`: with ASKING directly before it.
+  /// Adds a step of the call; `asks`: with ASKING before it, or before the first one of several.
   void add(std::uint32_t step, bool asks);
   /// Sets what the session has to know. Call it behind the last add().
   void close();
-  /// Returns whether ASKING stands before the command.
+  /// Returns whether ASKING stands before the first command.
   bool asks() const noexcept { return asks_; }
   /// Returns the steps, by their places in the call.
   const std::vector<std::uint32_t>& steps() const noexcept { return steps_; }
@@ -91,6 +91,7 @@ class cluster_core final : public sender {
                const cluster_options& how);
 
   void secure(stream_layer& with) noexcept;
+  void login_with(credentials& from) noexcept;
   void close() noexcept;
   cluster_stats stats() const noexcept;
 
@@ -171,6 +172,7 @@ class cluster_core final : public sender {
   const cluster_options how_;
   const std::vector<server_url> seeds_;
   stream_layer* layer_ = nullptr;
+  credentials* credentials_ = nullptr;
   std::map<std::pair<node_address, bool>, cluster_node> nodes_;  // by at and is_reader
   std::uint32_t last_id_ = 0;
   std::uint64_t last_turn_ = 0;

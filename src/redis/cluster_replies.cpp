@@ -120,26 +120,33 @@ void cluster_core::judge(cluster_call& call) noexcept {
   if (resting.none()) wake_pause_ = 0;
 }
 
-/// Lets a transaction begin again, at the new place, that has ended with EXECABORT because of
-/// MOVED: none of it has run. Returns false if it is another call, or may have run before.
+/// Lets a transaction begin again whose EXEC says that none of it has run: at the new place because
+/// of a redirect, or behind a pause because of a refusal for now. Returns false if it is another
+/// call, or may have run before.
 bool cluster_core::begin_again(cluster_call& call) noexcept {
   std::vector<cluster_step>& steps = call.steps();
-  const reply_status& last = call.status_of(steps.back());
-  if (!call.is_whole() || last.error() != error::exec_abort) return false;
-  cluster_step* moved = nullptr;
+  const error_code& last = call.status_of(steps.back()).error();
+  if (!call.is_whole() || (last != error::exec_abort && !is_not_run(last))) return false;
+  if (call.status_of(steps.front()).error()) return false;  // without MULTI they ran one by one
+  cluster_step* refused = nullptr;
   for (cluster_step& one : steps) {
     const reply_status& status = call.status_of(one);
     if (one.losses != 0 || status.outcome() != outcome::executed) return false;
-    if (moved == nullptr && status.error() == error::moved) moved = &one;
+    if (refused == nullptr && is_not_run(status.error())) refused = &one;
   }
-  if (moved == nullptr) return false;
-  want_map(moved->sent_to);
-  if (!follow(*moved, call.status_of(*moved).text())) return false;
+  if (refused == nullptr) return false;
+  const error_code why = call.status_of(*refused).error();
+  const bool is_redirect = why == error::moved || why == error::ask;
+  if (why == error::moved || !is_redirect) want_map(refused->sent_to);
+  if (is_redirect ? !follow(*refused, call.status_of(*refused).text()) : !may_rest(call))
+    return false;
+  if (!is_redirect) ++stats_.refused;
   for (cluster_step& one : steps) {
-    one.slot = moved->slot;
-    one.redirects = moved->redirects;
+    one.slot = refused->slot;
+    one.asked = refused->asked;
+    one.redirects = is_redirect ? refused->redirects : 0;
     one.is_again = true;
-    one.state = step_state::ready;
+    one.state = is_redirect ? step_state::ready : step_state::resting;
   }
   return true;
 }
@@ -162,13 +169,17 @@ step_state cluster_core::next_state(cluster_call& call, std::size_t i,
     ++stats_.resent;
     return step_state::resting;
   }
+  if (call.is_whole()) {  // see begin_again()
+    want_map(step.sent_to);
+    return step_state::ended;
+  }
   if (why == error::moved || why == error::ask) {
-    if (why == error::moved || call.is_whole() || !may_follow) want_map(step.sent_to);
-    const bool follows = !call.is_whole() && may_follow && follow(step, status.text());
+    if (why == error::moved || !may_follow) want_map(step.sent_to);
+    const bool follows = may_follow && follow(step, status.text());
     return follows ? step_state::ready : step_state::ended;
   }
   if (why != error::tryagain && why != error::busy) want_map(0);
-  if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
+  if (!is_last || !may_rest(call)) return step_state::ended;
   step.redirects = 0;  // it may be redirected again each time
   ++stats_.refused;
   return step_state::resting;
@@ -254,6 +265,7 @@ link& cluster_core::connection_to(cluster_node& node) {
     each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
     node.connection = link_ref(new link(executor(), std::move(to), each, 0));
     if (layer_ != nullptr) node.connection->secure(*layer_);
+    if (credentials_ != nullptr) node.connection->login_with(*credentials_);
   }
   return *node.connection;
 }

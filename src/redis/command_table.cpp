@@ -138,7 +138,7 @@ constexpr command_row rows[] = {
 #undef BECK_REDIS_COMMAND
 
 constexpr std::size_t name_max = 64;   // longer names are unknown
-constexpr std::size_t buckets = 1024;  // at most half of them full
+constexpr std::size_t buckets = 2048;  // at most half of them full
 constexpr std::uint16_t no_row = 0xffff;
 static_assert(std::size(rows) <= buckets / 2, "make the hash table larger");
 

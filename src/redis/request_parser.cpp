@@ -20,6 +20,13 @@ constexpr std::size_t argument_bytes_min = 6;  // "$0\r\n\r\n"
 
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/// Returns whether a word is `small` but for capital letters.
+bool is_word(std::string_view word, std::string_view small) noexcept {
+  return std::equal(word.begin(), word.end(), small.begin(), small.end(), [](char one, char other) {
+    return (one >= 'A' && one <= 'Z' ? static_cast<char>(one | 0x20) : one) == other;
+  });
+}
+
 int digit_of(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   const char small = static_cast<char>(c | 0x20);
@@ -258,8 +265,9 @@ void request_parser::split_line(std::string_view line) {
     stage_ = stage::start;
     return;
   }
-  // A browser that was made to send commands in a form's data says these words first.
-  if (words[0] == "POST" || words[0] == "Host:") return refuse("Protocol error: a request of HTTP");
+  // A client of HTTP that was made to send commands as its data says these words first.
+  if (is_word(words[0], "post") || is_word(words[0], "host:"))
+    return refuse("Protocol error: a request of HTTP");
   detail::command_writer writer;
   detail::small_store<0> marks;
   inline_.clear();

@@ -215,7 +215,7 @@ class session {
   void end_silent() noexcept;
   static bool is_out_of_step(const pending_entry& entry, const token& last) noexcept;
   bool may_run_later(const error_code& ec) const noexcept;
-  bool is_aborted_at_replica(exchange& one) const noexcept;
+  bool is_aborted_for_now(exchange& one) const noexcept;
   bool keep_refused(exchange& one) noexcept;
   // ends
   void take_out(exchange& one) noexcept;

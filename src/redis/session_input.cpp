@@ -33,13 +33,13 @@ bool session::may_run_later(const error_code& ec) const noexcept {
   return is_refused_for_now(ec) || (limits_.leaves_replicas && ec == error::readonly);
 }
 
-/// Returns whether a transaction has ended with EXECABORT, and so has not run, because of a server
-/// that is to be left.
-bool session::is_aborted_at_replica(exchange& one) const noexcept {
-  if (!one.is_whole_ || !limits_.leaves_replicas || one.sent_ == one.commands_) return false;
+/// Returns whether a transaction has ended with EXECABORT, and so has not run, because of a command
+/// that may run later. One that was sent whole before, over a connection that was lost, may have.
+bool session::is_aborted_for_now(exchange& one) const noexcept {
+  if (!one.is_whole_ || one.sent_ == one.commands_) return false;
   if (one.place_of(one.commands_ - 1).status().error() != error::exec_abort) return false;
   for (std::uint32_t i = 0; i + 1 < one.commands_; ++i) {
-    if (one.place_of(i).status().error() == error::readonly) return true;
+    if (may_run_later(one.place_of(i).status().error())) return true;
   }
   return false;
 }
@@ -50,7 +50,7 @@ bool session::is_aborted_at_replica(exchange& one) const noexcept {
 bool session::keep_refused(exchange& one) noexcept {
   std::uint32_t first = one.commands_;
   while (first != 0 && may_run_later(one.place_of(first - 1).status().error())) --first;
-  const bool is_aborted = is_aborted_at_replica(one);
+  const bool is_aborted = is_aborted_for_now(one);
   if (first == one.commands_ && !is_aborted) {
     wake_pause_ = 0;
     return false;

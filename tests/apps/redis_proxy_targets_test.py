@@ -11,6 +11,7 @@ from pathlib import Path
 
 import redis_proxy
 from redis_proxy_cluster_cases import ClusterLoss, ClusterTarget  # noqa: F401
+from redis_proxy_cluster_face_cases import ClusterFace  # noqa: F401
 from redis_proxy_info_cases import Info  # noqa: F401
 from redis_proxy_sentinel_cases import SentinelTarget, SentinelsOutOfReach  # noqa: F401
 

@@ -2,7 +2,6 @@
 // What changes under a client while it runs: the server behind its address, the login, and the
 // version of the protocol; and what it says of itself.
 #include <beck/redis/connector.hpp>
-#include <beck/redis/credentials.hpp>
 #include <beck/redis/subscription.hpp>
 
 #include <beck/net/connect_stream.hpp>
@@ -15,6 +14,7 @@
 #include "redis/client_site.hpp"
 #include "redis/ending.hpp"
 #include "redis/hand_server.hpp"
+#include "redis/rotation.hpp"
 
 using namespace beck::redis::test;
 
@@ -57,24 +57,6 @@ task<> increment(redis::client& db, long expected) {
   CHECK(n);
   CHECK(*n == expected);
 }
-
-/// Logins one after the other.
-class rotation final : public redis::credentials {
- public:
-  std::vector<std::pair<std::string, std::string>> logins;
-  std::size_t asked = 0;
-  beck::error_code failure;
-
-  task<beck::io_result<redis::login>> next(beck::any_io_executor on) override {
-    beck::io_result<redis::login> result;
-    co_await beck::post(on, beck::deferred);
-    const auto& [user, password] = logins[asked < logins.size() ? asked : logins.size() - 1];
-    ++asked;
-    result.error_ = failure;
-    result.value_ = redis::login(user, password);
-    co_return result;
-  }
-};
 
 }  // namespace
 

@@ -127,3 +127,30 @@ CONFORMANCE("redis client: a transaction that may be repeated is sent again from
   }(*s.db));
   CHECK(s.db->stats().connections == 2);
 }
+
+CONFORMANCE("redis client: a transaction that is refused for now is repeated, up to hold()") {
+  client_site s(redis::client_options().hold(2s));
+  for (const char* const text : {"LOADING x", "BUSY x", "MASTERDOWN x", "TRYAGAIN x"}) {
+    s.server.fail_next("incr", text, 2);  // both of the first attempt
+    s.run([](redis::client& db) -> task<> {
+      const auto all = co_await db.transaction(cmd<long>("INCR", "n"), cmd<long>("INCR", "n"));
+      REQUIRE(!all.error());
+      CHECK(*std::get<1>(*all) % 2 == 0);
+    }(*s.db));
+  }
+  CHECK(s.server.integer("n") == 8);
+  s.server.fail_next("incr", "OOM x");
+  s.run([](redis::client& db) -> task<> {
+    const auto all = co_await db.transaction(cmd<long>("INCR", "n"));
+    CHECK(all.error() == redis::error::exec_abort);
+    CHECK(std::get<0>(*all).error() == redis::error::oom);
+  }(*s.db));
+  if (beck::test::current_backend() != beck::test::on_sim) return;  // seconds of real time
+  s.server.fail_next("incr", "LOADING x", 1000);
+  s.run([](redis::client& db) -> task<> {
+    const auto all = co_await db.transaction(cmd<long>("INCR", "n"));
+    CHECK(all.error() == redis::error::exec_abort);
+    CHECK(std::get<0>(*all).error() == redis::error::loading);
+  }(*s.db));
+  CHECK(s.server.integer("n") == 8);
+}

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/bind.hpp>
 
 #include <memory>
@@ -19,6 +20,7 @@
 #include "redis/cluster_site.hpp"
 #include "redis/ending.hpp"
 #include "redis/plain_layer.hpp"
+#include "redis/rotation.hpp"
 #include "support/allocations.hpp"
 
 using namespace beck::redis::test;
@@ -156,6 +158,43 @@ CONFORMANCE("redis cluster: calls are cancelled without memory") {
   REQUIRE(s.run_until([&] { return is_over; }));
   CHECK(end == beck::error::operation_aborted);
   CHECK(s.many->stats().calls == 0);
+}
+
+CONFORMANCE("redis cluster: the login of each connection is asked for, also that of a named node") {
+  rotation logins;
+  cluster_site s;
+  s.truth.password = "first";
+  logins.logins = {{"", "first"}, {"", "first"}, {"", "first"}, {"app", "second"}};
+  s.many->login_with(logins);
+  s.run([](cluster_site& at, const rotation& from) -> task<> {
+    for (int node = 0; node < 3; ++node) CHECK(co_await at.many->exec<long>("INCR", at.key(node)));
+    CHECK(from.asked == 3);
+    at.truth.password = "second";  // connections stay, and the next one has the next login
+    CHECK(co_await at.many->exec<long>("INCR", at.key(1)));
+    at.nodes[1]->cut();
+    CHECK(co_await at.many->exec<long>("GET", at.key(1)));
+    CHECK(from.asked == 4);
+  }(s, logins));
+}
+
+CONFORMANCE("redis cluster: a login that comes later is that of nodes that are known") {
+  rotation logins;
+  logins.logins = {{"", "secret"}};
+  cluster_site s;
+  s.run([](cluster_site& at, rotation& from) -> task<> {
+    CHECK(co_await at.many->exec<long>("INCR", at.key(0)));
+    at.many->login_with(from);
+    at.truth.password = "secret";
+    at.nodes[0]->cut();
+    CHECK(co_await at.many->exec<long>("GET", at.key(0)));
+    CHECK(from.asked == 1);
+    from.failure = beck::error::not_found;
+    at.nodes[0]->cut();
+    auto got = at.many->exec<long>("GET", at.key(0));
+    const auto late = co_await beck::timeout(std::move(got), 100ms);
+    CHECK(late.error() == beck::error::timeout);
+    CHECK(from.asked > 1);
+  }(s, logins));
 }
 
 CONFORMANCE(

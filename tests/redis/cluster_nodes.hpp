@@ -173,10 +173,13 @@ class node_server {
   }
   static void take(peer& p, state& s, const arguments& command, reply_writer& to) {
     if (s.hook) s.hook(command);
-    const bool was_asking = std::exchange(p.is_asking, false);
     const std::string name(command[0]);
+    const bool was_asking = p.is_asking;
+    // It counts for one command, or up to EXEC.
+    if (!p.in_transaction && name != "MULTI") p.is_asking = false;
     if (const std::string planned = planned_refusal(s, command); !planned.empty()) {
       p.is_refused = true;
+      if (name == "EXEC") p.in_transaction = p.is_asking = false;
       to.error(planned);
     } else if (name == "HELLO") {
       greet(p, s, command, to);
@@ -197,7 +200,9 @@ class node_server {
       to.simple("OK");
     } else if (name == "EXEC") {
       run_all(p, s, to);
-    } else if (const std::string why = refusal(p, s, command, was_asking); !why.empty()) {
+    } else if (const std::string why =
+                   refusal(p, s, keys_of(command), facts_of(command).is_read_only(), was_asking);
+               !why.empty()) {
       p.is_refused = true;
       to.error(why);
     } else if (p.in_transaction) {
@@ -234,6 +239,15 @@ class node_server {
   }
   static void run_all(peer& p, state& s, reply_writer& to) {
     p.in_transaction = false;
+    std::vector<std::string> keys;  // each once
+    for (const std::string& one : p.queued)
+      for (const std::string& key : keys_of(arguments(one)))
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    const bool was_asking = std::exchange(p.is_asking, false);
+    if (const std::string why = refusal(p, s, keys, false, was_asking); !why.empty()) {
+      to.error(why);
+      return;
+    }
     if (p.is_refused) {
       to.error("EXECABORT Transaction discarded because of previous errors.");
       return;
@@ -275,11 +289,16 @@ class node_server {
     if (--plan->second.second == 0) plans.erase(plan);
     return error;
   }
-  /// Returns the error that a node answers with instead of executing the command; else nothing.
-  static std::string refusal(const peer& p, state& s, const arguments& command, bool was_asking) {
-    cluster_truth& truth = s.truth;
+  static std::vector<std::string> keys_of(const arguments& command) {
     std::vector<std::string> keys;
     for (key_cursor at(command); at.next();) keys.emplace_back(at.key());
+    return keys;
+  }
+  /// Returns the error that a node answers with instead of executing a command, or a transaction,
+  /// with these keys; else nothing.
+  static std::string refusal(const peer& p, state& s, const std::vector<std::string>& keys,
+                             bool only_reads, bool was_asking) {
+    cluster_truth& truth = s.truth;
     if (keys.empty()) return {};
     const std::uint16_t slot = key_slot(keys[0]);
     for (const std::string& key : keys)
@@ -306,12 +325,13 @@ class node_server {
       for (const std::string& key : keys)
         if (keys.size() > 1 && !moving->moved.contains(key))
           return "TRYAGAIN Multiple keys request";
-      for (const std::string& key : keys) moving->moved.insert(key);
+      // Only now queued ones are made there by EXEC.
+      if (!p.in_transaction) moving->moved.insert(keys.begin(), keys.end());
       return {};
     }
     const auto primary = truth.replica_of.find(s.number);
     const bool is_replica = primary != truth.replica_of.end() && primary->second == owner;
-    if (is_replica && p.reads && facts_of(command).is_read_only()) return {};
+    if (is_replica && p.reads && only_reads) return {};
     return "MOVED " + place_of(owner);
   }
   static void run(state& s, const arguments& command, reply_writer& to) {

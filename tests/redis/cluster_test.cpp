@@ -287,35 +287,6 @@ CONFORMANCE("redis cluster: TRYAGAIN and CLUSTERDOWN are repeated until the limi
   CHECK(s.truth.refusals["INCR"].second > 980);
 }
 
-CONFORMANCE("redis cluster: a transaction that MOVED has aborted begins again at the new place") {
-  cluster_site s;
-  s.run(set_and_get(*s.many, s.key(0), 5));
-  const std::string key = s.key(0);
-  s.truth.moved[redis::key_slot(key)] = 1;
-  s.run([](cluster_site& at, std::string of) -> task<> {
-    auto t = co_await at.many->transaction(cmd<long>("INCR", of), cmd<long>("INCR", of));
-    REQUIRE(!t.error());
-    CHECK(*std::get<0>(*t) == 6);
-    CHECK(*std::get<1>(*t) == 7);
-  }(s, key));
-  CHECK(s.many->stats().moved == 1);
-  REQUIRE(s.run_until([&] { return s.many->stats().maps == 2; }));
-}
-
-CONFORMANCE("redis cluster: a transaction that is moved again and again ends with EXECABORT") {
-  cluster_site s;
-  const std::string key = s.key(0);
-  s.run(set_and_get(*s.many, key, 5));
-  s.truth.redirects_on = true;
-  s.run([](cluster_site& at, std::string of) -> task<> {
-    auto t = co_await at.many->transaction(cmd<long>("INCR", of));
-    CHECK(t.error() == redis::error::exec_abort);
-    CHECK(t.outcome() == outcome::executed);
-    CHECK(std::get<0>(*t).error() == redis::error::moved);
-  }(s, key));
-  CHECK(s.many->stats().moved == 5);
-}
-
 CONFORMANCE("redis cluster: reads go to replicas if they may, and to the primary if those fail") {
   cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
   const std::string key = s.key(1);

@@ -224,19 +224,36 @@ TEST_CASE(
 }
 
 TEST_CASE("redis: the table has the commands of later servers, with their keys") {
-  for (const char* line :
-       {"HEXPIRE k 10 FIELDS 1 f", "hpexpireat k 1 NX FIELDS 1 f", "HGETDEL k FIELDS 1 f",
-        "HGETEX k EX 1 FIELDS 1 f", "HSETEX k FNX FIELDS 1 f v", "XDELEX k KEEPREF IDS 1 1-1",
-        "XACKDEL k g IDS 1 1-1", "VADD k FP32 x e", "VREM k e", "DELEX k", "DELIFEQ k v",
-        "JSON.SET k $ 1", "json.del k", "BF.ADD k v", "CF.DEL k v", "TS.ADD k 1 1"}) {
+  for (const char* line : {"HEXPIRE k 10 FIELDS 1 f",
+                           "hpexpireat k 1 NX FIELDS 1 f",
+                           "HGETDEL k FIELDS 1 f",
+                           "HGETEX k EX 1 FIELDS 1 f",
+                           "HSETEX k FNX FIELDS 1 f v",
+                           "XDELEX k KEEPREF IDS 1 1-1",
+                           "XACKDEL k g IDS 1 1-1",
+                           "VADD k FP32 x e",
+                           "VREM k e",
+                           "DELEX k",
+                           "DELIFEQ k v",
+                           "JSON.SET k $ 1",
+                           "json.del k",
+                           "BF.ADD k v",
+                           "CF.DEL k v",
+                           "TS.ADD k 1 1",
+                           "CMS.INCRBY k i 1",
+                           "TOPK.ADD k i",
+                           "TDIGEST.ADD k 1",
+                           "FT.SUGADD k s 1"}) {
     CAPTURE(line);
     CHECK(facts(line).is_known());
     CHECK_FALSE(facts(line).is_read_only());
     CHECK_FALSE(facts(line).needs_lane());
     CHECK(keys_of(line) == "k");
   }
-  for (const char* line : {"HTTL k FIELDS 1 f", "VSIM k ELE e", "VCARD k", "DIGEST k", "JSON.GET k",
-                           "JSON.DEBUG MEMORY k", "BF.EXISTS k v", "TS.RANGE k - +"}) {
+  for (const char* line :
+       {"HTTL k FIELDS 1 f", "VSIM k ELE e", "VCARD k", "DIGEST k", "JSON.GET k",
+        "JSON.DEBUG MEMORY k", "BF.EXISTS k v", "TS.RANGE k - +", "CMS.QUERY k i", "TOPK.LIST k",
+        "TDIGEST.QUANTILE k .5", "FT.SUGGET k s"}) {
     CAPTURE(line);
     CHECK(facts(line).is_read_only());
     CHECK(keys_of(line) == "k");
@@ -246,12 +263,18 @@ TEST_CASE("redis: the table has the commands of later servers, with their keys")
   CHECK(keys_of("JSON.MGET a b $") == "a b");
   CHECK(keys_of("JSON.MSET a $ 1 b $ 2") == "a b");
   CHECK(keys_of("TS.CREATERULE a b AGGREGATION avg 1") == "a b");
+  CHECK(keys_of("CMS.MERGE a 2 b c WEIGHTS 1 2") == "a b c");
+  CHECK(keys_of("TDIGEST.MERGE a 2 b c OVERRIDE") == "a b c");
+  CHECK(keys_of("TDIGEST.MERGE a 3 b c") == "malformed");
+  CHECK(facts("FT.SEARCH i q").is_read_only());
+  CHECK_FALSE(facts("FT.SEARCH i q").may_have_keys());
+  CHECK_FALSE(facts("FT.CURSOR READ i 1").is_read_only());
   for (const char* line :
        {"CLIENT CAPA redirect", "client maint_notifications on", "CLIENT IMPORT-SOURCE ON"})
     CHECK(facts(line).needs_lane());
   CHECK(facts("CLUSTER SLOT-STATS ORDERBY key-count").is_read_only());
   CHECK(facts("COMMANDLOG GET 1 slow").is_read_only());
-  CHECK_FALSE(facts("FT.SEARCH i q").is_known());
+  CHECK_FALSE(facts("FT.NONE i q").is_known());
 }
 
 TEST_CASE("redis: a cluster divides seven commands, and no other") {

@@ -105,8 +105,10 @@ CONFORMANCE_ON(beck::test::kernel, "redis lane: a redis-server forgets the state
       const auto clean = co_await lane->exec<std::string>("CLIENT", "INFO");
       CHECK(clean->find("name= ") != std::string::npos);
       CHECK(clean->find(" db=0 ") != std::string::npos);
-      CHECK(clean->find(" multi=-1 ") != std::string::npos);
       CHECK(clean->find(" flags=U ") != std::string::npos);
+      // No queue; one without commands in Valkey, where the flag "x" says that MULTI was there.
+      CHECK((clean->find(" multi=-1 ") != std::string::npos ||
+             clean->find(" multi=0 ") != std::string::npos));
       const auto all =
           co_await lane->exec(cmd<void>("SELECT", 7), cmd<void>("CLIENT", "SETNAME", "mine"),
                               cmd<void>("WATCH", "n"), cmd<void>("CLIENT", "TRACKING", "ON"),

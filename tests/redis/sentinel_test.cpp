@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/rotation.hpp"
 #include "redis/sentinel_site.hpp"
 #include "redis/sentinels.hpp"
 
@@ -181,6 +182,22 @@ CONFORMANCE("redis sentinel: a client finds the primary, logs in there and selec
   CHECK(s.server(0).integer("n") == 0);  // in another database
   CHECK(s.server(0).connections() == 1);
   CHECK(s.server(1).connections() == 0);
+}
+
+CONFORMANCE(
+    "redis sentinel: the login at each primary is asked for, and is none of the sentinels") {
+  rotation logins;
+  logins.logins = {{"", "secret"}};
+  sentinel_site s(redis::client_options(), redis::memory_server_options().password("secret"));
+  s.db->login_with(logins);
+  CHECK(increment(s).value == 1);
+  CHECK(logins.asked == 1);
+  s.settle();
+  s.fail_over();
+  REQUIRE(s.run_until([&] { return s.server(0).connections() == 0; }));
+  CHECK(increment(s).value == 1);
+  CHECK(s.server(1).integer("n") == 1);
+  CHECK(logins.asked == 2);
 }
 
 CONFORMANCE("redis sentinel: an announced switch ends the connection to a primary that goes on") {

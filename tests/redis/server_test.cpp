@@ -114,6 +114,7 @@ TEST_CASE("redis: inline and empty commands are for proxies that allow them") {
     CHECK(lenient(text) == "refused:Protocol error: unbalanced quotes in request");
   CHECK(lenient("POST / HTTP/1.1\r\n") == "refused:Protocol error: a request of HTTP");
   CHECK(lenient("Host: x\r\n") == "refused:Protocol error: a request of HTTP");
+  CHECK(lenient("host: x\r\n") == "refused:Protocol error: a request of HTTP");
   CHECK(lenient(std::string("a\0b\r\n", 5)) == "refused:Protocol error: NUL in a line");
   CHECK(lenient("a b c\r\n", request_limits().arguments(2)) ==
         "refused:a command of 3 arguments; at most 2");

@@ -3,7 +3,7 @@
 // node-redis and ioredis with their default settings.
 // usage: redis_node.mjs redis|ioredis PORT [CHECK...]     without these checks
 import Redis from 'ioredis';
-import { createClient } from 'redis';
+import { createClient, createCluster } from 'redis';
 
 const [library, port, ...leftOut] = process.argv.slice(2);
 
@@ -79,10 +79,24 @@ async function blocking(client) {
   end(other);
 }
 
+async function cluster() {
+  const at = { host: '127.0.0.1', port: Number(port) };
+  const client = library === 'ioredis' ? new Redis.Cluster([at])
+    : createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }] });
+  if (library !== 'ioredis') await client.connect();
+  await Promise.all(Array.from({ length: 100 }, async (_, i) => {
+    await client.set(`node:c${i}`, String(i));
+    const got = await client.get(`node:c${i}`);
+    require(got === String(i), `${got}, not ${i}`);
+  }));
+  end(client);
+}
+
 const limit = setTimeout(() => { console.log('FAILED: no end after 40 s'); process.exit(1); }, 40000);
 const client = await connect();
 const steps = [['values', values], ['a pipeline', pipeline], ['a transaction', transaction], ['messages', messages],
-  ['a script', script], ['a blocking command', blocking]];
+  ['a script', script], ['a blocking command', blocking],
+  ["a cluster's client", cluster]];
 for (const [name, run] of steps) {
   if (leftOut.includes(name)) continue;
   try {

@@ -3,10 +3,12 @@
 
 usage: redis_python.py PORT [CHECK...]     without these checks
 """
+import asyncio
 import sys
 import threading
 
 import redis
+import redis.asyncio
 
 port, left_out = int(sys.argv[1]), sys.argv[2:]
 
@@ -79,15 +81,36 @@ def blocking(client):
     pushing.join()
 
 
+def cluster(_):
+    client = redis.RedisCluster(host="127.0.0.1", port=port)
+    for i in range(100):
+        client.set(f"py:c{i}", i)
+        require(int(client.get(f"py:c{i}")) == i, "another value")
+    client.close()
+
+
+def asynchronous(_):
+    async def all_at_once():
+        client = redis.asyncio.Redis(port=port)
+        await asyncio.gather(*(client.set(f"py:a{i}", i) for i in range(50)))
+        found = await asyncio.gather(*(client.get(f"py:a{i}") for i in range(50)))
+        require([int(one) for one in found] == list(range(50)), found)
+        await client.aclose()
+
+    asyncio.run(all_at_once())
+
+
 def main():
     client = connect()
     for name, run in (
         ("values", values),
+        ("asyncio", asynchronous),
         ("a pipeline", pipeline),
         ("a transaction", transaction),
         ("messages", messages),
         ("a script", script),
         ("a blocking command", blocking),
+        ("a cluster's client", cluster),
     ):
         if name in left_out:
             continue

@@ -24,6 +24,8 @@ from tools import Missing, Tools  # noqa: E402
 LIMIT_S = 300
 # What needs a connection of its own is refused there (docs/redis.md).
 NOT_BEFORE_A_CLUSTER = ("a transaction", "messages", "a blocking command")
+NOT_BEFORE_ONE = ("a cluster's client",)  # which one server without a cluster refuses
+NOT_IN_MEMORY = ("a script", *NOT_BEFORE_ONE)  # memory_server runs none
 SHARED_MIN = 400  # of the commands that each library sends
 
 
@@ -115,6 +117,9 @@ class World:
                 url = f"https://127.0.0.1:{port}/page.txt"
                 self.program(f"tls: node, {backend}", lambda: [*self.tools.node("tls_node.mjs"), url, chain])
                 self.program(f"tls: Go, {backend}", lambda: [self.tools.go("tls_go"), url, chain])
+                peer_program = self.build / "tests/tls_posture_peer"
+                words = ["env", f"BECK_BACKEND={backend}", HERE / "tls_openssl.sh", port, chain, key, peer_program]
+                self.program(f"tls: openssl s_client and s_server, {backend}", lambda: words)
 
     def redis_libraries(self, place, port, without=(), shared=None):
         """Runs the libraries against a port, without some of their checks. `shared` returns a count of commands that
@@ -131,6 +136,37 @@ class World:
                 self.failures += 1
                 print(f"FAILED: redis: {name}, {place}: {shared() - before} commands were shared")
 
+    def redis_tools(self, place, port):
+        """Runs the tools of Redis and Valkey: benchmarks with the commands of their own choice, and a mass of lines and
+        of arrays through redis-cli --pipe."""
+        for tool in ("redis-benchmark", "valkey-benchmark"):
+            self.program(f"redis: {tool}, {place}", lambda tool=tool: self.benchmark(tool, port))
+        lines = "".join(f"SET tool:{i} {i}\r\n" for i in range(1000))
+        arrays = "".join(f"*3\r\n$3\r\nSET\r\n$8\r\ntool{i:04}\r\n$1\r\nx\r\n" for i in range(1000))
+        for kind, text in (("lines", lines), ("arrays", arrays)):
+            file = self.tools.folder / f"pipe.{kind}"
+            file.write_text(text, newline="")
+            script = f'redis-cli -p {port} --pipe <"$0" | tee /dev/stderr | grep -q "errors: 0, replies: 1000"'
+            self.program(f"redis: redis-cli --pipe, {kind}, {place}", lambda file=file, script=script: [
+                "bash", "-o", "pipefail", "-c", script, file])
+
+    def benchmark(self, tool, port):
+        newer = self.build.parent / "peers/newer/root/usr"
+        words, more = [tool], []
+        if tool.startswith("valkey"):
+            if not (newer / "bin" / tool).exists():
+                raise Missing(f"there is no {newer / 'bin' / tool}")
+            loader = newer / "lib64/ld-linux-x86-64.so.2"
+            words = [loader, "--library-path", newer / "lib/x86_64-linux-gnu", newer / "bin" / tool]
+            more = ["-t", "ping,set,get,incr,lpush,rpush,lpop,rpop,sadd,hset,spop,zadd,zpopmin,mset,xadd"]  # of Redis 7
+        elif not shutil.which(tool):
+            raise Missing(f"{tool} is not installed")
+        return [*words, "-p", port, "-q", "-n", 300, "-c", 20, *more]
+
+    def memory_server(self, backend):
+        with peer.beck_server(self.build / "tests/redis_memory_peer", backend) as server:
+            self.redis_libraries(f"memory_server, {backend}", server.port, NOT_IN_MEMORY)
+
     def redis(self):
         if not shutil.which("redis-server"):
             print("left out: redis: redis-server is not installed")
@@ -139,12 +175,15 @@ class World:
         with contextlib.closing(redis_proxy.Redis()) as server:
             url = server.urls()[0]
             with running_proxy(url) as proxy:
-                self.redis_libraries("proxy", proxy.port)
+                self.redis_libraries("proxy", proxy.port, NOT_BEFORE_ONE)
+                self.redis_tools("proxy", proxy.port)
             with running_proxy("--shared", url) as proxy:
                 seen = lambda: proxy.metrics()["shared_commands_total"]
-                self.redis_libraries("proxy --shared", proxy.port, shared=seen)
+                self.redis_libraries("proxy --shared", proxy.port, NOT_BEFORE_ONE, seen)
+                self.redis_tools("proxy --shared", proxy.port)
         with contextlib.closing(redis_groups.Cluster()) as cluster, running_proxy(cluster.url()) as proxy:
             self.redis_libraries("proxy before a cluster", proxy.port, NOT_BEFORE_A_CLUSTER)
+            self.redis_tools("proxy before a cluster", proxy.port)
 
     def servers(self):
         """beck's client against the system's redis-server and newer ones (tools/peer_sources.sh newer-redis)."""
@@ -155,6 +194,12 @@ class World:
             ("valkey-server of Debian 13", newer / "valkey-server"),
         ):
             self.program(f"redis: beck's client, {name}", lambda program=program: self.client_cases(program))
+            self.program(f"redis: the table of commands, {name}", lambda program=program: self.command_table(program))
+
+    def command_table(self, program):
+        if not program.exists():
+            raise Missing(f"there is no {program}")
+        return ["python3", HERE.parent.parent / "tools/redis_commands.py", "--later", "--server", program]
 
     def client_cases(self, program):
         if not program.exists():
@@ -192,6 +237,7 @@ def main(build, pattern=""):
         world.http(backend)
         world.websocket(backend)
         world.tls(backend)
+        world.memory_server(backend)
     world.redis()
     world.servers()
     print(f"world: passed {world.passed}, left out {world.left_out}, failed {world.failures}")

@@ -17,6 +17,8 @@ class stream_layer;
 
 namespace beck::redis {
 
+class credentials;
+
 /// Which nodes are read from.
 enum class read_preference : std::uint8_t {
   primary_only,    ///< the primary of a slot
@@ -110,8 +112,8 @@ struct cluster_stats {
 /// MOVED and ASK are followed, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN and BUSY repeated for
 /// at most client_options::hold(). When a connection is lost, commands that were not sent go to
 /// where the map says then, and sent ones only if they only read or the call is retryable(), as
-/// with a client. A transaction follows no redirect: it ends with the error, and the map is asked
-/// for again. See docs/redis.md.
+/// with a client. A transaction that has not run because of one of these begins again as a whole,
+/// unless an earlier attempt was lost and may have run. See docs/redis.md.
 /// Errors: as client; cross_slot; moved, ask behind too many redirects; tryagain, clusterdown
 /// behind hold(); wrong_reply, with the reason as message(), if there is no map because the reply
 /// to CLUSTER SLOTS is none.
@@ -140,6 +142,9 @@ class cluster : public detail::exec_functions {
   /// Makes rediss work: `with` encrypts later connections and verifies the host that the map
   /// names. It must outlive the cluster.
   cluster& secure(stream_layer& with) noexcept;
+  /// Asks `from` for the login of each later connection, to any node, instead of the URL's. It must
+  /// outlive the cluster.
+  cluster& login_with(credentials& from) noexcept;
   /// Ends the calls under way with operation_aborted, and closes all connections. Later calls end
   /// in the same way.
   void close() noexcept;

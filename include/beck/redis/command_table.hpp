@@ -67,7 +67,8 @@ class command_facts {
   constexpr bool may_have_keys() const noexcept { return may_have_keys_; }
   /// Returns how a cluster divides the command.
   constexpr split_kind split() const noexcept { return split_; }
-  /// Returns the number of arguments, the name included; -n: n or more. 0 if unknown.
+  /// Returns the number of arguments, the name included; -n: n or more. 0 if unknown. Of a command
+  /// that redis-server 7.0 has it is the number there; later servers may take more.
   constexpr int arity() const noexcept { return arity_; }
 
  private:

@@ -117,6 +117,21 @@ func blocking(db *redis.Client) error {
 	return err
 }
 
+func cluster() error {
+	db := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{os.Args[1]}})
+	defer db.Close()
+	for i := 0; i < 100; i++ {
+		key := fmt.Sprintf("go:c%d", i)
+		if err := db.Set(ctx, key, i, time.Minute).Err(); err != nil {
+			return err
+		}
+		if got, err := db.Get(ctx, key).Int(); err != nil || got != i {
+			return fmt.Errorf("%s: %d, not %d: %v", key, got, i, err)
+		}
+	}
+	return nil
+}
+
 func main() {
 	db := redis.NewClient(&redis.Options{Addr: os.Args[1]})
 	defer db.Close()
@@ -126,4 +141,5 @@ func main() {
 	check("a script", func() error { return script(db) })
 	check("messages", func() error { return messages(db) })
 	check("a blocking command", func() error { return blocking(db) })
+	check("a cluster's client", cluster)
 }
