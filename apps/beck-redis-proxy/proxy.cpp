@@ -185,7 +185,10 @@ class proxy {
   beck::task<> accept_from(Acceptor& acceptor) {
     while (acceptor.is_open()) {
       auto accepted = co_await acceptor.async_accept();
-      if (!accepted) continue;  // closed, as nothing else ends an accept
+      if (!accepted) {
+        if (acceptor.is_open()) fail(accepted.error());
+        continue;
+      }
       ++counts_.accepted;
       auto client = std::move(accepted).value();
       const bool is_seated = counts_.clients < clients_max_;
@@ -193,6 +196,12 @@ class proxy {
                             : turn_away(std::move(client), seat(refused_));
       beck::ignore(co_await clients_->async_spawn(std::move(work)));
     }
+  }
+
+  /// Ends the proxy because a listener has failed: the clients that it has may end first.
+  void fail(const beck::error_code& ec) {
+    failed_ = std::make_exception_ptr(beck::io_error(ec, "accept"));
+    listeners_.close();
   }
 
   template <class Socket>

@@ -166,6 +166,7 @@ task<> serving_program::serve(std::shared_ptr<worker> serves) {
                        "http: dropped %zu connections; their handlers ignore that they are "
                        "stopped\n",
                        serves->connections()));
+    serves->check();
   } catch (...) {
     fail(std::current_exception());
   }

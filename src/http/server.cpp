@@ -164,8 +164,10 @@ task<> server::serve() {
   if (executor.table()->concurrent) {
     throw std::logic_error("http: a server needs a context for one thread; use one for each");
   }
-  detail::serve_operation serving(std::make_shared<detail::worker>(state, executor));
+  const auto serves = std::make_shared<detail::worker>(state, executor);
+  detail::serve_operation serving(serves);
   ignore(co_await std::move(serving));
+  serves->check();
 }
 
 void server::stop(duration grace) noexcept { state_->state->stop(grace); }

@@ -22,6 +22,12 @@ constexpr duration memory_pause = duration(10'000'000);  // before another accep
 constexpr duration late_max = duration(50'000'000);      // for handshakes that cross the end
 constexpr std::size_t queue_max = 4096;  // connections that are accepted from a queue at the end
 
+/// Returns whether accepting again cannot help: no connection, lack or filter is behind this error.
+bool is_of_listener(const error_code& ec) noexcept {
+  return ec == std::errc::invalid_argument || ec == std::errc::operation_not_supported ||
+         ec == std::errc::not_a_socket || ec == std::errc::bad_file_descriptor;
+}
+
 /// Tells a connection how its coroutine has ended: by itself, or with the context.
 class connection_end {
  public:
@@ -75,10 +81,9 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
 /// connection left: a close would reset them, and each may be a request that was sent.
 task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
-  std::exception_ptr failed;
   std::size_t left = queue_max;
   bool was_late = false;
-  while (!failed && !w.cut_.is_set() && left != 0) {
+  while (!w.failed_ && !w.cut_.is_set() && left != 0) {
     duration pause;
     try {
       auto one = std::make_shared<connection>(self);
@@ -86,7 +91,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
       if (!w.draining_) {
         auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
         is_open = !accepted.error();
-        if (!w.draining_) accepted.value();  // throws an error that is not of one connection
+        if (!is_open && !w.draining_) throw io_error(accepted.error(), "http: accept");
       }
       if (!is_open) {
         --left;
@@ -94,6 +99,8 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
         if (ec == error::would_block) {
           if (was_late || !from.ends_late()) break;
           was_late = true;
+        } else if (is_of_listener(ec)) {
+          break;
         }
         is_open = !ec;
         pause = was_late ? late_max : memory_pause;
@@ -112,14 +119,20 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     } catch (const std::bad_alloc&) {
       pause = memory_pause;  // one connection is dropped
     } catch (...) {
-      failed = std::current_exception();
+      w.fail(std::current_exception());
     }
     if (pause != duration()) ignore(co_await timeout(w.cut_.wait(), pause));
   }
   from.close();
   --w.accepting_;
   w.end_if_empty();
-  if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
+}
+
+/// Ends the server because a listener has failed: a server that only seems to listen would be found
+/// by its clients. The exchanges that have begun may end.
+void worker::fail(std::exception_ptr error) noexcept {
+  failed_ = std::move(error);
+  server_->stop(server::default_grace);
 }
 
 /// Starts to serve an accepted connection. Throws std::bad_alloc; then it is forgotten.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,6 +58,10 @@ class worker : public std::enable_shared_from_this<worker> {
   bool is_draining() const noexcept { return draining_; }
   worker_counters& counters() noexcept { return *counters_; }
   std::size_t connections() const noexcept { return connections_; }
+  /// Throws what has ended this worker, if that was the failure of a listener.
+  void check() const {
+    if (failed_) std::rethrow_exception(failed_);
+  }
 
   /// Returns the place of a handler's object for this context; empty at first. `key`: its address.
   std::shared_ptr<void>& local(const void* key);
@@ -82,6 +87,7 @@ class worker : public std::enable_shared_from_this<worker> {
   bool is_full() const noexcept;
   task<bool> make_room();
   void evict();
+  void fail(std::exception_ptr error) noexcept;
   void end_if_empty();
   void end(error_code ec);
   void cut_all();
@@ -106,7 +112,8 @@ class worker : public std::enable_shared_from_this<worker> {
   address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
-  manual_reset_event cut_;  // set when the grace is over
+  std::exception_ptr failed_;  // of a listener
+  manual_reset_event cut_;     // set when the grace is over
   duration forsake_wait_;
   bool forsakes_ = false;
   bool draining_ = false;

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
 """The command line of beck-redis-proxy, and the places where it cannot listen."""
+import ctypes
+import os
 import socket
 import subprocess
+import unittest
 
 import redis_proxy
 from redis_proxy import ProxyCase, talk
@@ -12,6 +15,39 @@ def run(*arguments):
     return subprocess.run(
         [str(redis_proxy.program), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S
     )
+
+
+def shut_down_listener(pid):
+    """Shuts down the listening socket of a process that was started here, as one that shares it."""
+    target = os.pidfd_open(pid)
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+                continue
+            fd = ctypes.CDLL(None, use_errno=True).syscall(438, target, int(name), 0)  # pidfd_getfd(2)
+            if fd < 0:
+                raise unittest.SkipTest(f"pidfd_getfd: {os.strerror(ctypes.get_errno())}")
+            with socket.socket(fileno=fd) as shared:
+                if shared.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    shared.shutdown(socket.SHUT_RDWR)
+                    return
+        raise AssertionError("no listening socket")
+    finally:
+        os.close(target)
+
+
+class Listener(ProxyCase):
+    def test_a_listener_that_is_shut_down_ends_the_proxy_with_a_message(self):
+        command = [str(redis_proxy.program), "--port", "0", self.redis.urls()[0]]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as proxy:
+            try:
+                self.assertIn("listening: ", proxy.stdout.readline())
+                shut_down_listener(proxy.pid)
+                _, says = proxy.communicate(timeout=LIMIT_S)
+            finally:
+                proxy.kill()
+        self.assertEqual(proxy.returncode, 1)
+        self.assertIn("accept: Invalid argument", says)
 
 
 class StandardStreams(ProxyCase):

@@ -5,6 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/io_pool.hpp>
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -56,6 +57,29 @@ TEST_CASE("http: run() serves until a signal, on one context and on several") {
              (has(text, "/blocking") ? "good" : "bad");
     });
     CHECK(said == "0 10 good");
+  }
+}
+
+TEST_CASE("http: run() whose listener another process shuts down says so, and returns 1") {
+  for (const std::size_t contexts : {1U, 3U}) {
+    CAPTURE(contexts);
+    const beck::test::child_end end = beck::test::run_child([&](int fd) {
+      ::dup2(fd, STDERR_FILENO);
+      beck::unique_fd shared(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (::listen(shared.get(), 10) != 0) beck::test::exit_child(2);
+      http::server server(say_path);
+      server.listen(http::listen_options().descriptor(shared.get()));
+      const auto shut_down = [](void* which) {
+        ::shutdown(static_cast<beck::unique_fd*>(which)->get(), SHUT_RDWR);
+      };
+      const int result = http::run(
+          server, http::run_options().contexts(contexts).on_listening(shut_down, &shared));
+      beck::test::exit_child(result == 1 ? 0 : 1);
+    });
+    CHECK(WIFEXITED(end.status));
+    CHECK(WEXITSTATUS(end.status) == 0);
+    CHECK(has(end.text, "cannot serve: http: accept: "));
+    CHECK(end.text.find('\n') == end.text.size() - 1);  // one line
   }
 }
 

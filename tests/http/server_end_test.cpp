@@ -4,6 +4,7 @@
 #include <beck/http/server.hpp>
 
 #include <beck/base/unique_fd.hpp>
+#include <beck/coro/event.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
 
@@ -16,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "http/blocking_client.hpp"
 #include "http/both_streams.hpp"
 #include "http/served.hpp"
 #include "io/system/posix_system.hpp"
@@ -277,35 +279,114 @@ CONFORMANCE_OVER_BOTH("http: a server that cannot listen says so") {
 
 namespace {
 
-/// A system on which accepting fails, with an error that is not of one connection.
-class no_accepts final : public beck::detail::posix_system {
+/// A system that accepts one connection, and then fails with an error that is not of one.
+class one_accept final : public beck::detail::posix_system {
  public:
-  int accept(int, void*, std::size_t&) noexcept override { return -EINVAL; }
+  explicit one_accept(int error) : error_(error) {}
+  int accept(int fd, void* address, std::size_t& bytes) noexcept override {
+    if (accepted_) return -error_;
+    const int got = posix_system::accept(fd, address, bytes);
+    accepted_ = got >= 0;
+    return got;
+  }
+
+ private:
+  int error_;
+  bool accepted_ = false;
 };
 
 }  // namespace
 
 CONFORMANCE_ON(beck::test::kernel,
-               "http: a listener that fails is reported, and does not keep serve() from ending") {
-  beck::io_context ctx(context_options());
-  beck::testing::context_seam::replace_system(ctx, std::make_unique<no_accepts>());
-  int reports = 0;
-  ctx.on_unhandled([](std::exception_ptr, void* count) { ++*static_cast<int*>(count); }, &reports);
-  http::server server(say_path);
-  server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
-  bool ended = false;
-  server.serve().start(ctx, [&](std::exception_ptr) { ended = true; });
-  ip::tcp::socket peer(ctx);
-  while (server.endpoint().port() == 0) ctx.poll();
-  peer.async_connect(server.endpoint(), [](error_code) {});
-  while (reports == 0) {
-    ctx.restart();
-    REQUIRE(ctx.run_one() != 0);
+               "http: a listener that fails ends the server after its exchanges, and serve() says "
+               "why") {
+  for (const int error : {EINVAL, EOPNOTSUPP, ENOTSOCK}) {
+    CAPTURE(error);
+    beck::io_context ctx(context_options());
+    beck::testing::context_seam::replace_system(ctx, std::make_unique<one_accept>(error));
+    int unhandled = 0;
+    ctx.on_unhandled([](std::exception_ptr, void* count) { ++*static_cast<int*>(count); },
+                     &unhandled);
+    beck::manual_reset_event may_answer;
+    http::server server([&](http::request&, http::response& r) -> beck::task<> {
+      beck::ignore(co_await may_answer.wait());
+      r.send("late");
+    });
+    server.listen(any_port);
+    std::exception_ptr failed;
+    bool ended = false;
+    server.serve().start(ctx, [&](std::exception_ptr given) {
+      failed = std::move(given);
+      ended = true;
+    });
+    while (server.endpoint().port() == 0) ctx.poll();
+    const auto until = [&](auto holds) {
+      while (!holds()) {
+        ctx.restart();
+        REQUIRE(ctx.run_one() != 0);
+      }
+    };
+    const beck::unique_fd served = connect_to(server.endpoint().port());
+    REQUIRE(send_to(served, last_get("/")));
+    until([&] { return server.stats().accepted == 1; });
+    const beck::unique_fd second = connect_to(server.endpoint().port());
+    until([&] { return server.is_stopping(); });
+    CHECK(!ended);
+    may_answer.set();
+    until([&] { return ended; });
+    CHECK(has(read_to_end(served), "late"));
+    CHECK(unhandled == 0);
+    REQUIRE(failed);
+    try {
+      std::rethrow_exception(failed);
+    } catch (const beck::io_error& e) {
+      CHECK(e.code().value() == error);
+      CHECK(has(e.what(), "http: accept: "));
+    }
   }
-  server.stop();
+}
+
+namespace {
+
+/// A system on which accepting begins to fail when the program says so.
+class ending_accepts final : public beck::detail::posix_system {
+ public:
+  explicit ending_accepts(const bool& fails, int& failures)
+      : fails_(&fails), failures_(&failures) {}
+  int accept(int fd, void* address, std::size_t& bytes) noexcept override {
+    if (!*fails_) return posix_system::accept(fd, address, bytes);
+    ++*failures_;
+    return -EINVAL;
+  }
+
+ private:
+  const bool* fails_;
+  int* failures_;
+};
+
+}  // namespace
+
+CONFORMANCE_ON(beck::test::kernel, "http: a stop does not wait for a listener that has failed") {
+  bool fails = false;
+  int failures = 0;
+  beck::io_context ctx(context_options());
+  beck::testing::context_seam::replace_system(ctx,
+                                              std::make_unique<ending_accepts>(fails, failures));
+  http::server server(say_path);
+  server.listen(any_port);
+  std::exception_ptr failed;
+  bool ended = false;
+  server.serve().start(ctx, [&](std::exception_ptr given) {
+    failed = std::move(given);
+    ended = true;
+  });
+  for (int i = 0; i < 20; ++i) ctx.poll();
+  fails = true;
+  server.stop(beck::duration(1'000'000'000));
   while (!ended) {
     ctx.restart();
     REQUIRE(ctx.run_one() != 0);
   }
-  CHECK(reports == 1);
+  CHECK(failures <= 1);
+  CHECK(!failed);  // it had been stopped before
 }

@@ -146,7 +146,9 @@ class server {
 
   /// Serves on the context that awaits this until stop() is called or the awaiting scope is
   /// stopped, then drains as stop() does; completes when the last connection has gone. Throws
-  /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context.
+  /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context. An
+  /// error of a listening socket, such as the shutdown(2) of a process that shares it, stops the
+  /// server with default_grace; the serve() whose listener it was throws that io_error at its end.
   task<> serve();
 
   /// Stops all serve(): closes the listening sockets when the connections that the kernel has
@@ -239,7 +241,7 @@ namespace functions {
 /// third one, or a second after the second one, drops the handlers that ignore that. Those that
 /// still run a second after the drain's time are dropped, too, with a line on stderr. A handler
 /// that computes is always waited for. Returns 0; or 1, after a line on stderr, if it cannot
-/// listen, or an object of each_context() cannot be made or started. For main().
+/// listen, a listener fails, or an object of each_context() cannot be made or started. For main().
 int run(server& what, const run_options& how = run_options());
 
 }  // namespace functions
