@@ -159,6 +159,78 @@ CONFORMANCE("http layer: connections that make room count until they have gone")
   CHECK(server.stats().evicted == 7);
 }
 
+CONFORMANCE(
+    "http layer: a request whose connection is lost while it is on its way is not handled") {
+  int handed_on = 0;
+  /// Hands on what it has received when its socket is closed.
+  class late_stream final : public beck::byte_stream {
+   public:
+    late_stream(beck::owned_stream carrier, int& handed_on)
+        : carrier_(std::move(carrier)), handed_on_(handed_on) {}
+    task<beck::io_result<beck::buffer_lease>> receive() override {
+      const beck::any_io_executor here = co_await beck::this_coro::executor;
+      auto got = co_await carrier_->receive();
+      beck::steady_timer timer(here);
+      while (carrier_->socket().is_open()) {
+        timer.expires_after(beck::duration(100'000));
+        beck::ignore(co_await beck::shield(timer.async_wait()));
+      }
+      handed_on_ += got.error() ? 0 : 1;
+      co_return got;
+    }
+    task<beck::io_result<std::size_t>> read_some(beck::mutable_buffer to) override {
+      return carrier_->read_some(to);
+    }
+    task<beck::io_result<std::size_t>> write_some(beck::const_buffer_span parts) override {
+      return carrier_->write_some(parts);
+    }
+    std::size_t write_now(beck::const_buffer_span parts, error_code& ec) noexcept override {
+      return carrier_->write_now(parts, ec);
+    }
+    task<beck::io_result<>> finish() override { return carrier_->finish(); }
+    beck::detail::stream_object& socket() noexcept override { return carrier_->socket(); }
+    bool is_plain() const noexcept override { return true; }
+
+   private:
+    beck::owned_stream carrier_;
+    int& handed_on_;
+  };
+  class late_layer final : public beck::stream_layer {
+   public:
+    explicit late_layer(int& handed_on) : handed_on_(handed_on) {}
+
+   private:
+    task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
+      beck::owned_stream made(new late_stream(std::move(carrier), handed_on_));
+      co_return beck::io_result<beck::owned_stream>(error_code(), std::move(made));
+    }
+    task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
+                                                      beck::detail::text_view) override {
+      co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
+    }
+
+    int& handed_on_;
+  } layer(handed_on);
+  beck::io_context ctx(context_options());
+  int handled = 0;
+  http::server server([&](http::request&, http::response& r) { ++handled, r.send("too late"); },
+                      http::limits().idle(beck::duration(2'000'000)));
+  server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), layer);
+  co_spawn(ctx, server.serve(), beck::detached);
+  while (server.endpoint().port() == 0) ctx.poll();
+  const std::string text = get("/");
+  ip::tcp::socket peer(ctx);
+  peer.async_connect(server.endpoint(), [&](error_code) {
+    async_write(peer, beck::buffer(text), [](error_code, std::size_t) {});
+  });
+  while (handed_on == 0 || server.stats().connections != 0) {
+    ctx.restart();
+    REQUIRE(ctx.run_one() != 0);
+  }
+  CHECK(handled == 0);
+  CHECK(server.stats().exchanges == 0);
+}
+
 CONFORMANCE("http layer: the first request may come with the last message of the handshake") {
   with_layer t;
   mask out, in;
