@@ -9,7 +9,8 @@ namespace beck {
 namespace detail {
 
 /// An accept; owns the new descriptor until the result is taken, so that none leaks on any path,
-/// and the slot of the new socket from the start, so that completing never allocates.
+/// and the slot of the new socket from the start, so that completing never allocates. A socket of
+/// another context is made at the end instead: before, that context may be destroyed.
 template <class Socket>
 class [[nodiscard]] accept_operation : public operation {
  public:
@@ -17,17 +18,22 @@ class [[nodiscard]] accept_operation : public operation {
 
   using endpoint_type = typename Socket::endpoint_type;
 
-  accept_operation(descriptor* d, Socket&& socket, endpoint_type* peer = nullptr) noexcept
+  /// Makes the operation. `socket` belongs to the context of `d`. `elsewhere`: the other context
+  /// whose socket is wanted, or nullptr.
+  accept_operation(descriptor* d, Socket&& socket, endpoint_type* peer = nullptr,
+                   io_context* elsewhere = nullptr) noexcept
       : operation(op_kind::accept, d, peer != nullptr ? peer->data() : nullptr,
                   peer != nullptr ? endpoint_type::capacity() : 0),
         socket_(static_cast<Socket&&>(socket)),
-        peer_(peer) {
+        peer_(peer),
+        elsewhere_(elsewhere) {
     result = -1;
   }
   accept_operation(accept_operation&& other) noexcept
       : operation(static_cast<operation&&>(other)),
         socket_(static_cast<Socket&&>(other.socket_)),
-        peer_(other.peer_) {
+        peer_(other.peer_),
+        elsewhere_(other.elsewhere_) {
     result = std::exchange(other.result, -1);
   }
   accept_operation& operator=(accept_operation&&) = delete;
@@ -37,6 +43,7 @@ class [[nodiscard]] accept_operation : public operation {
 
   io_result<Socket> await_resume() noexcept {
     result_error ec = this->error();
+    if (!ec && elsewhere_ != nullptr) ec = move_elsewhere();
     if (!ec) {
       ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1),
                                        Socket::protocol_type::protocol());
@@ -51,8 +58,19 @@ class [[nodiscard]] accept_operation : public operation {
   }
 
  private:
+  /// Makes the socket one of the other context.
+  error_code move_elsewhere() noexcept {
+    try {
+      socket_ = Socket(*elsewhere_);
+      return error_code();
+    } catch (const std::exception&) {
+      return error::make_error_code(error::no_memory);
+    }
+  }
+
   Socket socket_;
   endpoint_type* peer_;
+  io_context* elsewhere_;
 };
 
 /// An accept into a socket of the caller's, which must be closed and must outlive the operation.
@@ -216,12 +234,12 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   template <class Other>
     requires(detail::executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
   detail::accept_operation<socket_type> async_accept(const Other& executor) {
-    return {this->descriptor_, socket_on(executor)};
+    return accept_on(executor);
   }
-  /// As above, with a socket of another context. Errors: operation_not_supported in a simulation.
-  detail::accept_operation<socket_type> async_accept(io_context& other) {
-    return {this->descriptor_, socket_on(other)};
-  }
+  /// As above, with a socket of another context, which must live until the accept completes or this
+  /// context is destroyed; after an error the closed socket is one of this context. Errors:
+  /// operation_not_supported in a simulation, no_memory.
+  detail::accept_operation<socket_type> async_accept(io_context& other) { return accept_on(other); }
   /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
   /// (error_code). Errors: already_open.
   detail::accept_into_operation async_accept(detail::stream_object& peer) {
@@ -236,7 +254,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
   detail::accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
-    return {this->descriptor_, socket_on(where), &endpoint};
+    return accept_on(where, &endpoint);
   }
   /// As above, into a closed socket of the caller.
   detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
@@ -307,6 +325,16 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   }
 
  private:
+  detail::accept_operation<socket_type> accept_on(io_context& other,
+                                                  endpoint_type* endpoint = nullptr) {
+    if (&other == &context()) return {this->descriptor_, socket_on(other), endpoint};
+    return {this->descriptor_, socket_on(this->object_executor()), endpoint, &other};
+  }
+  template <detail::executor_like Other>
+  detail::accept_operation<socket_type> accept_on(const Other& executor,
+                                                  endpoint_type* endpoint = nullptr) {
+    return {this->descriptor_, socket_on(executor), endpoint};
+  }
   socket_type socket_on(io_context& other) { return socket_type(other); }
   template <detail::executor_like Other>
   socket_type socket_on(const Other& executor) {

@@ -100,6 +100,72 @@ CONFORMANCE("a context that derives from io_context is one wherever a context is
   CHECK(beck::sync_wait(ctx, []() -> beck::task<int> { co_return 5; }) == 5);
 }
 
+CONFORMANCE("an accept for another context does not hold that context while it waits") {
+  enum class end { of_the_context, of_the_acceptor };
+  for (const end how : {end::of_the_context, end::of_the_acceptor}) {
+    int aborted = 0, ended = 0;
+    tcp::endpoint peer;
+    {
+      beck::io_context ctx(context_options());
+      tcp::acceptor acceptor(ctx, loopback_v4());
+      {
+        derived_context other(context_options());
+        const auto take = [&](error_code ec, const tcp::socket& socket) {
+          CHECK(ec == error::operation_aborted);
+          CHECK_FALSE(socket.is_open());
+          CHECK(socket.get_executor() == ctx.get_executor());
+          ++aborted;
+        };
+        acceptor.async_accept(other, take);
+        acceptor.async_accept(other, peer, take);
+        beck::co_spawn(
+            ctx,
+            [](tcp::acceptor& from, beck::io_context& to) -> beck::task<> {
+              const auto accepted = co_await from.async_accept(to);
+              CHECK(accepted.error() == error::operation_aborted);
+            }(acceptor, other),
+            [&](const std::exception_ptr&) { ++ended; });
+        ctx.poll();
+      }  // before the acceptor, and before the context that runs the accepts
+      if (how == end::of_the_acceptor) {
+        acceptor.close();
+        beck::test::run_all(ctx);
+      }
+    }
+    CHECK(aborted == (how == end::of_the_acceptor ? 2 : 0));
+    CHECK(ended == (how == end::of_the_acceptor ? 1 : 0));
+  }
+}
+
+CONFORMANCE("an accept for another context makes its socket there") {
+  beck::io_context ctx(context_options()), other(context_options());
+  tcp::acceptor acceptor(ctx, loopback_v4());
+  tcp::socket one(ctx), two(ctx);
+  tcp::endpoint peer;
+  int accepted = 0;
+  const bool refused = where == beck::backend::sim;
+  const auto take = [&](error_code ec, tcp::socket socket) {
+    ++accepted;
+    CHECK(ec == (refused ? error_code(error::operation_not_supported) : error_code()));
+    if (refused) return;
+    CHECK(socket.get_executor() == other.get_executor());
+    CHECK(socket.is_open());
+    socket.async_write_some(beck::buffer("x", 1), [](error_code failed, std::size_t bytes) {
+      CHECK_FALSE(failed);
+      CHECK(bytes == 1);
+    });
+  };
+  acceptor.async_accept(other, take);
+  come(ctx, acceptor, one);
+  CHECK(accepted == 1);
+  ctx.restart();
+  acceptor.async_accept(other, peer, take);
+  const tcp::endpoint second = come(ctx, acceptor, two);
+  CHECK(accepted == 2);
+  if (!refused) CHECK(peer == second);
+  beck::test::run_all(other);
+}
+
 CONFORMANCE("bind, listen and a synchronous connect name the endpoint in what they throw") {
   beck::io_context ctx(context_options());
   tcp::acceptor first(ctx, loopback_v4());
