@@ -53,11 +53,12 @@ struct dump_access {
   static const task_root* starts(const queue_entry& entry) noexcept {
     return entry.run == &task_root::begin ? static_cast<const task_root*>(&entry) : nullptr;
   }
+  static constexpr wait_kind waits_for_turn{
+      [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
+
   /// If `entry` reschedules a coroutine, notes in its scope that it waits for its turn. The
   /// rescheduling itself does not note that: it would cost too much.
   static void note_scheduled(queue_entry& entry) noexcept {
-    static constexpr wait_kind waits_for_turn{
-        [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
     if (entry.run != &schedule_operation::resume) return;
     scope& home = *static_cast<schedule_operation&>(entry).home_;
     if (home.leaf_ == nullptr && home.wait_at(&entry, waits_for_turn)) home.since_ = 0;
@@ -72,6 +73,10 @@ struct dump_access {
     while (const task_promise_base* const next = child(*at)) at = next;
     return *at;
   }
+  /// Returns the executor of the innermost frame's scope.
+  static const any_io_executor& executor(const task_promise_base& innermost) noexcept {
+    return innermost.scope_->executor();
+  }
   /// Returns the place of the latest co_await of `frame`.
   static const std::source_location& place(const task_promise_base& frame) noexcept {
     return frame.awaits_at_;
@@ -83,7 +88,10 @@ struct dump_access {
     while (at->leaf_ != nullptr && at->kind_->what == wait_kind::leaf::inner_scope) {
       at = static_cast<const scope*>(at->leaf_);
     }
-    if (at->leaf_ == nullptr) return {nullptr, nullptr, 0, at->stop_requested()};
+    if (at->leaf_ == nullptr) {
+      // A scope that keeps its coroutine resumes it by an entry of its own.
+      return {at->pending_ ? &waits_for_turn : nullptr, nullptr, 0, at->stop_requested()};
+    }
     return {at->kind_, at->leaf_, at->since_, at->stop_requested()};
   }
 

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -129,6 +130,11 @@ class round_of {
   round_of(const beck::io_context::options& how, contents what)
       : ctx_(std::make_unique<beck::io_context>(how)) {
     beck::io_context& ctx = *ctx_;
+    ctx.on_log(
+        [](const char* line, void* said) {
+          if (std::strstr(line, "nothing resumes") != nullptr) *static_cast<bool*>(said) = true;
+        },
+        &said_lost_);
     spawn(read_for_ever(stream_pair(ctx), large, token_));
     spawn(read_for_ever(stream_pair(ctx), small, token_));
     if (what.bounces) spawn(bounce(stream_pair(ctx), token_));
@@ -153,10 +159,10 @@ class round_of {
     for (std::thread& each : runners) each.join();
   }
 
-  /// Whether everything is gone.
+  /// Whether everything is gone, and no task was taken for a lost one.
   bool end() {
     ctx_.reset();
-    return token_.use_count() == 1 && is_port_free() && is_child_gone();
+    return !said_lost_ && token_.use_count() == 1 && is_port_free() && is_child_gone();
   }
 
  private:
@@ -202,6 +208,7 @@ class round_of {
   life token_ = std::make_shared<int>(0);
   tcp::endpoint bound_;
   int child_ = -1;
+  bool said_lost_ = false;
   std::unique_ptr<beck::io_context> ctx_;
 };
 

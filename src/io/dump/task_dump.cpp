@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Walks over the tasks without recursion, groups them and prints the groups.
+// Groups the tasks and prints the groups.
 #include "io/dump/task_dump.hpp"
 
 #include <algorithm>
@@ -36,59 +36,6 @@ class hasher {
   std::uint64_t hash_ = 14695981039346656037u;
 };
 
-bool same_place(const std::source_location& a, const std::source_location& b) noexcept {
-  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
-}
-
-/// Returns the next inner frame that has a known place of its co_await; task_group::run never
-/// records one.
-const task_promise_base* next_placed(const task_promise_base* frame) noexcept {
-  while (frame != nullptr && dump_access::place(*frame).line() == 0) {
-    frame = dump_access::child(*frame);
-  }
-  return frame;
-}
-
-/// Calls `see(place, frames)` for each place, from the outermost frame inwards. Consecutive frames
-/// at the same place (a recursion) are passed as one.
-template <class See>
-void each_place(const task_promise_base& outermost, See&& see) noexcept {
-  const task_promise_base* at = next_placed(&outermost);
-  while (at != nullptr) {
-    const std::source_location& place = dump_access::place(*at);
-    std::uint64_t frames = 0;
-    do {
-      ++frames;
-      at = next_placed(dump_access::child(*at));
-    } while (at != nullptr && same_place(place, dump_access::place(*at)));
-    see(place, frames);
-  }
-}
-
-/// Returns the innermost known place at which the task awaits; the place of its spawn if none is
-/// known.
-std::source_location innermost_place(const task_view& task) noexcept {
-  std::source_location found = task.spawned_at;
-  each_place(*task.promise,
-             [&](const std::source_location& place, std::uint64_t) noexcept { found = place; });
-  return found;
-}
-
-wait_view wait_of(const task_view& task) noexcept {
-  if (!task.started) return {nullptr, nullptr, 0, false};
-  return dump_access::wait(dump_access::innermost(*task.promise));
-}
-
-const io_op* operation_of(const wait_view& wait) noexcept {
-  if (wait.kind == nullptr || wait.kind->what != wait_kind::leaf::operation) return nullptr;
-  return static_cast<const operation*>(wait.leaf);
-}
-
-join_point* join_of(const wait_view& wait) noexcept {
-  if (wait.kind == nullptr || wait.kind->what != wait_kind::leaf::join) return nullptr;
-  return static_cast<join_point*>(wait.leaf);
-}
-
 /// Returns the words for an awaited operation: more than the name of the public function if that is
 /// only "wait".
 const char* words_for(const io_op& op) noexcept {
@@ -112,53 +59,20 @@ task_dump::task_dump(io_loop& loop) noexcept
 
 void task_dump::collect() noexcept {
   loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_scheduled(entry); });
-  loop_.trees().each([this](const owned_tree& tree) noexcept { collect_tree(tree); });
+  loop_.trees().each([this](const owned_tree& tree) noexcept {
+    joins_cut_ += walk_tree(
+        tree, [this](const task_view& task, const task_path& where) noexcept { add(task, where); });
+  });
   loop_.each_queued([this](queue_entry& entry) noexcept {
     if (const task_root* const root = dump_access::starts(entry)) {
-      add(dump_access::view(*root), path());
+      add(dump_access::view(*root), task_path());
     }
   });
 }
 
-/// Counts the task and all below it, in the order in which they were spawned.
-void task_dump::collect_tree(const owned_tree& tree) noexcept {
-  struct level {
-    decltype(dump_access::branches(std::declval<join_point&>()).begin()) next, end;
-    const char* joined_by;
-    std::source_location place;
-  };
-  std::array<level, levels_max> levels;
-  path where;
-  where.root = tree.number;
-
-  task_view task = dump_access::view(tree);
-  for (;;) {
-    add(task, where);
-    const wait_view wait = wait_of(task);
-    if (join_point* const join = join_of(wait); join != nullptr) {
-      if (where.level < levels_max) {
-        auto& branches = dump_access::branches(*join);
-        levels[where.level++] = {branches.begin(), branches.end(), wait.kind->name,
-                                 innermost_place(task)};
-      } else {
-        ++joins_cut_;
-      }
-    }
-    while (where.level != 0 && levels[where.level - 1].next == levels[where.level - 1].end) {
-      --where.level;
-    }
-    if (where.level == 0) return;
-    level& here = levels[where.level - 1];
-    const branch& next = *here.next;
-    ++here.next;
-    where.number[where.level - 1] = dump_access::number(next);
-    task = dump_access::view(next, here.joined_by, here.place);
-  }
-}
-
 /// Counts a task in the group of all tasks at the same places that wait for the same kind of
 /// operation.
-void task_dump::add(const task_view& task, const path& where) noexcept {
+void task_dump::add(const task_view& task, const task_path& where) noexcept {
   ++tasks_;
   const wait_view wait = wait_of(task);
   hasher hash;
@@ -208,7 +122,8 @@ task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
 }
 
 /// Stores number and details of a task as an example of its group.
-void task_dump::note_example(group& g, const task_view& task, const path& where) const noexcept {
+void task_dump::note_example(group& g, const task_view& task,
+                             const task_path& where) const noexcept {
   example& e = g.example_of[g.examples++];
   e.name.put("#");
   e.name.put(plain_number(where.root).text());
@@ -287,7 +202,7 @@ void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
   }
   if (joins_cut_ != 0) {
     out.put("and what ", joins_cut_, joins_cut_ == 1 ? " task waits" : " tasks wait", " for below ",
-            std::uint64_t{levels_max}, " levels\n");
+            std::uint64_t{task_path::levels_max}, " levels\n");
   }
 }
 

@@ -10,8 +10,8 @@
 
 #include <beck/detail/text_sink.hpp>
 
-#include "coro/dump_access.hpp"
 #include "io/dump/dump_writer.hpp"
+#include "io/dump/task_walk.hpp"
 
 namespace beck::detail {
 
@@ -20,8 +20,6 @@ class io_loop;
 /// The dump of one loop. Thread: the runner of the loop.
 class task_dump {
  public:
-  /// Most join points around a task. Tasks below more of them are left out, and the dump says so.
-  static constexpr unsigned levels_max = 64;
   static constexpr std::size_t examples_max = 3;
   /// The size of the table of groups, a power of two.
   static constexpr std::size_t slots = 512;
@@ -50,17 +48,10 @@ class task_dump {
     std::size_t examples = 0;
     std::array<example, examples_max> example_of;
   };
-  /// The path from a root down to a task.
-  struct path {
-    std::uint64_t root = 0;  // 0: it has no number yet
-    unsigned level = 0;
-    std::array<unsigned, levels_max> number;
-  };
 
-  void collect_tree(const owned_tree& tree) noexcept;
-  void add(const task_view& task, const path& where) noexcept;
+  void add(const task_view& task, const task_path& where) noexcept;
   group* find(std::uint64_t hash) noexcept;
-  void note_example(group& g, const task_view& task, const path& where) const noexcept;
+  void note_example(group& g, const task_view& task, const task_path& where) const noexcept;
   void print_group(dump_writer& out, const group& g) const noexcept;
   static void print_frames(dump_writer& out, const task_view& task) noexcept;
   static void print_ages(dump_writer& out, const group& g) noexcept;

@@ -102,7 +102,9 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
     if (!mail_.empty()) continue;
     if (out_of_work()) {
-      if (!running.nested()) end_.stop_here();  // otherwise the handler around this call is work
+      if (running.nested()) break;  // the handler around this call is work
+      end_.stop_here();
+      if (blocking) report_lost_tasks(false);  // poll() may be called again
       break;
     }
     looked = true;

@@ -287,6 +287,9 @@ class io_loop final : public op_engine {
   };
   object_counts count_objects() noexcept;
   void expect_no_objects() noexcept;
+  /// Writes a line to the log, once for each loop, if there are tasks that nothing resumes. `ends`:
+  /// whether the loop is destroyed; otherwise run() has no work left.
+  void report_lost_tasks(bool ends) noexcept;
 
   // --- timers and signals
   void start_timer(timer_operation& op) noexcept;
@@ -314,6 +317,7 @@ class io_loop final : public op_engine {
   loop_entry batch_mark_;
   loop_entry wake_entry_;
   task_trees trees_;
+  bool lost_tasks_reported_ = false;
   const executor_table& own_table_;
   io_context& context_;
   scope ambient_;

@@ -57,6 +57,7 @@ io_loop::~io_loop() {
   BECK_ASSERT(taken && (is_forked_copy() || !has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
+  if (!is_forked_copy()) report_lost_tasks(true);
   const bool emptied = empty_out();
   leases_->close();
   if (!emptied) {

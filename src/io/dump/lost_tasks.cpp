@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// The line in the log about lost tasks: they are suspended and wait for nothing that the context
+// knows of, so nothing resumes them. g++ 12 makes such coroutines silently (docs/coroutines.md); a
+// program learns of it here.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <beck/detail/text_sink.hpp>
+
+#include "io/dump/dump_writer.hpp"
+#include "io/dump/task_walk.hpp"
+#include "io/loop/io_loop.hpp"
+
+namespace beck::detail {
+namespace {
+
+struct lost_tasks {
+  std::uint64_t count = 0;
+  task_view first = {nullptr, false, {}, nullptr};
+};
+
+/// Finds the lost tasks of a loop. Requires that no task runs. `idle`: whether no strand of the
+/// loop has entries; otherwise tasks on strands may wait there, and are left out.
+lost_tasks find_lost_tasks(const io_loop& loop, bool idle) noexcept {
+  loop.each_queued([](queue_entry& entry) noexcept { dump_access::note_scheduled(entry); });
+  lost_tasks lost;
+  loop.trees().each([&](const owned_tree& tree) noexcept {
+    walk_tree(tree, [&](const task_view& task, const task_path&) noexcept {
+      if (!task.started) return;
+      const any_io_executor& home = dump_access::executor(dump_access::innermost(*task.promise));
+      if (!idle && home.target() != &loop) return;
+      const wait_view wait = wait_of(task);
+      // A task that is being stopped has no wait either, but is queued.
+      if (wait.kind == nullptr && !wait.stopped && lost.count++ == 0) lost.first = task;
+    });
+  });
+  return lost;
+}
+
+/// A line; the end of a longer one is cut.
+class log_line {
+ public:
+  void operator()(text_view piece) noexcept {
+    for (const char c : piece) {
+      if (size_ + 1 < text_.size()) text_[size_++] = c;
+    }
+  }
+  const char* c_str() const noexcept { return text_.data(); }
+
+ private:
+  std::array<char, 800> text_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+void io_loop::report_lost_tasks(bool ends) noexcept {
+  if (trees_.empty() || lost_tasks_reported_) return;
+  const lost_tasks lost = find_lost_tasks(*this, !ends);
+  if (lost.count == 0) return;
+  lost_tasks_reported_ = true;
+  log_line line;
+  {
+    dump_writer out{text_sink(line)};
+    out.put(ends ? "io_context destroyed" : "run() has ended", " with ", lost.count);
+    out.put(lost.count == 1 ? " task" : " tasks", " that nothing resumes");
+    out.put(lost.count == 1 ? ": spawned at " : ", one of them: spawned at ");
+    out.put_place(lost.first.spawned_at);
+    if (next_placed(lost.first.promise) != nullptr) {  // a foreign awaiter has no place
+      out.put(", suspended at ");
+      out.put_place(innermost_place(lost.first));
+    }
+    out.put(", waits for nothing that the context knows of; g++ 12 loses a coroutine like that at",
+            " `if (co_await x)`: docs/coroutines.md");
+  }
+  log(line.c_str());
+}
+
+}  // namespace beck::detail
