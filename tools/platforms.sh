@@ -95,6 +95,7 @@ in_chroot() {
   local suite=$1 root=build/platforms/chroot-$1
   shift
   if [ ! -d "$root" ]; then
+    mkdir -p build/platforms
     rm -rf --one-file-system "$root.part"
     debootstrap --variant=minbase --include=ca-certificates "$suite" "$root.part" http://deb.debian.org/debian
     # A mirror or the clock of this machine may be days behind.
