@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The states of operations and descriptors as tables: the state that each event leads to, and the
-// states in which it may occur. Any other transition is a defect. States change only through
-// advance(), which asserts that in every build.
+// The states of operations and descriptors as tables (base/transitions.hpp).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 
 #include <beck/base/assert.hpp>
 #include <beck/detail/operation.hpp>
 
 #include "base/test_build.hpp"
+#include "base/transitions.hpp"
 #include "io/op/descriptor.hpp"
 
 namespace beck::detail {
@@ -29,29 +27,6 @@ enum class op_event : std::uint8_t {
 
 inline constexpr std::size_t op_states = 8;
 inline constexpr std::size_t op_events = 7;
-
-/// The state that an event leads to, and the states in which it may occur.
-template <class State>
-struct transition {
-  State to;
-  std::uint8_t from;  ///< a bit for each state
-
-  constexpr bool may_leave(State state) const noexcept {
-    return (from >> static_cast<unsigned>(state) & 1) != 0;
-  }
-};
-
-template <class State>
-consteval std::uint8_t any_of(std::initializer_list<State> states) {
-  unsigned bits = 0;
-  for (const State state : states) bits |= 1U << static_cast<unsigned>(state);
-  return static_cast<std::uint8_t>(bits);
-}
-
-template <class State>
-consteval std::uint8_t any_but(std::initializer_list<State> states) {
-  return static_cast<std::uint8_t>(~any_of(states));
-}
 
 /// In the order of op_event.
 inline constexpr std::array<transition<op_state>, op_events> transitions = [] {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// State machines as tables: for each event the state that it leads to, and the states in which it
+// may occur. Any other transition is a defect. A state changes only through advance(), which
+// asserts that in every build.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include <beck/base/assert.hpp>
+
+namespace beck::detail {
+
+/// The state that an event leads to, and the states in which it may occur.
+template <class State>
+struct transition {
+  State to;
+  std::uint8_t from;  ///< a bit for each state
+
+  constexpr bool may_leave(State state) const noexcept {
+    return (from >> static_cast<unsigned>(state) & 1) != 0;
+  }
+};
+
+template <class State>
+consteval std::uint8_t any_of(std::initializer_list<State> states) {
+  unsigned bits = 0;
+  for (const State state : states) bits |= 1U << static_cast<unsigned>(state);
+  return static_cast<std::uint8_t>(bits);
+}
+
+template <class State>
+consteval std::uint8_t any_but(std::initializer_list<State> states) {
+  return static_cast<std::uint8_t>(~any_of(states));
+}
+
+/// Moves `state` as `event` says. `table` has a row for each event, in their order.
+template <class State, class Event, std::size_t Events>
+void advance(State& state, Event event,
+             const std::array<transition<State>, Events>& table) noexcept {
+  const transition<State>& change = table[static_cast<std::size_t>(event)];
+  BECK_ASSERT(change.may_leave(state), "a state was changed against its table of transitions");
+  state = change.to;
+}
+
+}  // namespace beck::detail
