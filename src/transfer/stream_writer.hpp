@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sending side of a protocol. Bytes that gather during a turn of the loop leave in one write at
+// its end; a coroutine sends the rest when the stream is full. The bytes belong to the owner of the
+// writer, who decides their order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <beck/coro/event.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/detail/queue_entry.hpp>
+#include <beck/io/byte_stream.hpp>
+#include <beck/run/any_io_executor.hpp>
+
+namespace beck::detail {
+
+/// The owner of a stream_writer and of the bytes that it sends.
+class writer_source {
+ public:
+  /// The largest number of buffers in one write.
+  static constexpr std::size_t parts_max = 16;
+  using part_array = const_buffer[parts_max];
+
+  /// Fills `parts` with the next bytes, in the order in which they are to be sent. Returns the
+  /// number of parts; 0: there is nothing to send. The bytes stay where they are until take_sent()
+  /// has counted them. May throw std::bad_alloc.
+  virtual std::size_t gather(part_array& parts) = 0;
+  /// Removes bytes that the stream has taken. May add others.
+  virtual void take_sent(std::size_t bytes) noexcept = 0;
+  /// Adds a copy of the bytes behind the first `sent` of `parts`, which send_behind() could not
+  /// send, behind all others. May throw std::bad_alloc.
+  virtual void keep_rest(const_buffer_span parts, std::size_t sent);
+  /// Handles the error of a write, or no_memory. A source that does not stop the writer lets it try
+  /// again.
+  virtual void take_write_error(const error_code& why) noexcept = 0;
+  /// Notes that the stream is full, so that it is up to the peer when the next bytes leave. For a
+  /// limit of that time: compare stream_writer::sent() after each period. A limit for one write
+  /// would be another one, as a kernel reports room only when a third of its buffer is free.
+  virtual void begin_stall() noexcept {}
+  /// Notes that everything was sent, or that the writer has stopped.
+  virtual void end_stall() noexcept {}
+  /// Keeps the owner until let_go() was called as often as hold().
+  virtual void hold() noexcept = 0;
+  virtual void let_go() noexcept = 0;
+
+ protected:
+  ~writer_source() = default;
+};
+
+/// The holds of an owner that a std::shared_ptr keeps.
+class shared_hold {
+ public:
+  void hold(std::shared_ptr<void> owner) noexcept {
+    if (count_++ == 0) kept_ = std::move(owner);
+  }
+  /// Releases a hold. With the last one the owner, of which this is a member, may be destroyed.
+  void let_go() noexcept {
+    if (--count_ == 0) const std::shared_ptr<void> last = std::move(kept_);
+  }
+
+ private:
+  std::shared_ptr<void> kept_;
+  unsigned count_ = 0;
+};
+
+/// The writer of a stream, which nothing else writes to. Thread: that of the stream. Once its
+/// blocks are recycled, it allocates nothing.
+class stream_writer {
+ public:
+  enum class state : std::uint8_t {
+    stopped,   ///< it has no stream, or sends nothing more
+    idle,      ///< everything was sent, or is sent at the end of the turn
+    writing,   ///< the stream was full: a coroutine writes
+    stopping,  ///< it was stopped while the coroutine writes
+  };
+
+  /// Makes a stopped writer. `writes_max`: the number of writes in a turn, before other work gets
+  /// its turn.
+  explicit stream_writer(writer_source& source, unsigned writes_max = 64) noexcept;
+  stream_writer(const stream_writer&) = delete;
+  stream_writer& operator=(const stream_writer&) = delete;
+
+  /// Starts to write to `to`. Requires is_stopped() and not is_writing().
+  void start(const any_io_executor& executor, byte_stream& to) noexcept;
+  /// Stops: nothing more is sent. While is_writing() the stream and the gathered bytes must stay.
+  void stop() noexcept;
+
+  /// Sends at the end of the turn.
+  void schedule() noexcept;
+  /// Sends at once, and in the background if the stream is full.
+  void flush() noexcept { flush_until_full(false); }
+  /// As flush(); the caller ends the stream behind these bytes.
+  void flush_last() noexcept { flush_until_full(true); }
+  /// Sends at once all that is gathered and `parts` behind it, without a copy of the bytes that the
+  /// stream takes; the rest goes to keep_rest(). Throws what keep_rest() throws, if nothing of
+  /// `parts` was sent.
+  void send_behind(const_buffer_span parts);
+  /// Waits until no coroutine writes: after flush(), until everything was sent or the writer has
+  /// stopped. Returns the error of the wait.
+  task<error_code> wait_until_idle();
+
+  /// Returns whether a coroutine writes.
+  bool is_writing() const noexcept { return state_ == state::writing || state_ == state::stopping; }
+  bool is_stopped() const noexcept { return state_ == state::stopped || state_ == state::stopping; }
+  /// Returns the number of bytes that the stream has taken.
+  std::uint64_t sent() const noexcept { return sent_; }
+
+ private:
+  class share;
+  struct turn_end : queue_entry {
+    stream_writer* writer;
+  };
+
+  static void run_turn_end(queue_entry* entry, runner* where);
+  std::size_t gather(writer_source::part_array& parts) noexcept;
+  void flush_until_full(bool last) noexcept;
+  bool write_once(bool last) noexcept;
+  void write_in_background() noexcept;
+  static task<> write_rest(share self);
+  void end_writing() noexcept;
+  void take_sent(std::size_t bytes) noexcept;
+
+  writer_source& source_;
+  any_io_executor executor_;
+  byte_stream* stream_ = nullptr;
+  manual_reset_event idle_{true};
+  turn_end turn_end_;
+  std::uint64_t sent_ = 0;
+  const unsigned writes_max_;
+  state state_ = state::stopped;
+  bool is_posted_ = false;  // turn_end_; in any state, because an entry cannot be withdrawn
+};
+
+}  // namespace beck::detail
