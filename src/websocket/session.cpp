@@ -47,8 +47,9 @@ session::session(const any_io_executor& executor, const limits& most, http::tunn
       stream_(&tunnel_.stream()),
       decoder_(side::server, most.frames()),
       keys_(executor),
+      writer_(*this),
       timer_(executor) {
-  flush_request_.run = &flush_entry;
+  writer_.start(executor_, *stream_);
   input_.take(tunnel_.read_ahead());
 }
 
@@ -60,22 +61,34 @@ session::session(const any_io_executor& executor, const limits& most, http::take
       stream_(owned_.get()),
       decoder_(side::client, most.frames()),
       keys_(executor),
+      writer_(*this),
       timer_(executor) {
-  flush_request_.run = &flush_entry;
+  writer_.start(executor_, *stream_);
   input_.take(taken.read_ahead);
 }
 
 close_code session::peer_code() const noexcept {
   const close_code told = decoder_.peer_code();
-  return told == close_code::none && lost_ ? close_code::abnormal : told;
+  return told == close_code::none && is_lost() ? close_code::abnormal : told;
 }
 
 // --- the end -------------------------------------------------------------------------------------
 
+void session::change(session_event event) noexcept {
+  beck::detail::advance(state_, event, session_transitions);
+}
+
 /// Ends the connection for an error of the peer, or of a writer: tells the peer.
 void session::fail(stream_error why) noexcept {
-  if (!end_) end_ = why;
-  if (!close_sent_ && !lost_) put_close(code_for(why), {});
+  if (state_ == session_state::open) put_close(code_for(why), {});
+  end_input(why);
+}
+
+/// Ends the side that receives. Requires that the close frame was queued, or cannot be.
+void session::end_input(stream_error why) noexcept {
+  if (end_) return;
+  end_ = why;
+  change(session_event::end);
   begin_closing();
 }
 
@@ -90,7 +103,8 @@ void session::put_close(close_code code, std::string_view reason) noexcept {
     bytes = 2 + reason.copy(text + 2, sizeof text - 2);
   }
   put_control(opcode::close, {text, bytes});
-  close_sent_ = true;
+  if (state_ != session_state::open) return;  // it could not be queued, or the queue not be sent
+  change(session_event::close);
   end_writes();
 }
 
@@ -101,20 +115,26 @@ void session::end_writes() noexcept {
   if (part_turn_.owns_lock()) part_turn_.unlock();
 }
 
+/// Sends nothing more.
+void session::stop_writer() noexcept {
+  writer_.stop();
+  if (!writer_.is_writing()) out_.clear();
+}
+
 /// Ends the direction that sends, after an error of the socket. What the peer has sent before can
 /// still be read, as long as an end may take.
 void session::cut_output(const error_code& why) noexcept {
-  if (lost_ || output_error_) return;
+  if (is_lost() || output_error_) return;
   output_error_ = why;
-  close_sent_ = true;  // none can be sent any more
-  if (!writing_) out_.clear();
+  if (!end_) change(session_event::mute);
+  stop_writer();
   end_writes();
   begin_closing();
 }
 
 /// Limits the time that the end may take.
 void session::begin_closing() noexcept {
-  if (close_due_ != INT64_MAX || lost_) return;
+  if (close_due_ != INT64_MAX || is_lost()) return;
   close_due_ = later(loop_time(), limits_.close());
   arm(close_due_);
 }
@@ -124,18 +144,15 @@ void session::begin_closing() noexcept {
 task<> session::finish(std::shared_ptr<session> self) {
   session& s = *self;
   s.begin_closing();
-  while (!s.lost_ && !s.out_.empty()) {
-    s.flush_now();
-    if (!s.lost_ && !s.out_.empty()) s.start_writing();
-    while (s.writing_) {
-      auto waited = co_await s.written_.wait();
-      if (waited.error()) co_return;
-    }
+  while (!s.is_lost() && !s.out_.empty()) {
+    s.writer_.flush();
+    auto waited = co_await s.writer_.wait_until_idle();
+    if (waited) co_return;
   }
-  if (!s.lost_) ignore(co_await s.stream_->finish());
+  if (!s.is_lost()) ignore(co_await s.stream_->finish());
   s.input_.release();
   std::size_t left = linger_bytes_max;
-  while (!s.lost_ && left != 0) {
+  while (!s.is_lost() && left != 0) {
     auto got = co_await s.stream_->receive();
     if (got.error()) break;
     const std::size_t bytes = std::move(got).value().size();
@@ -145,13 +162,13 @@ task<> session::finish(std::shared_ptr<session> self) {
 }
 
 void session::lose(const error_code& why) noexcept {
-  if (lost_) return;
-  lost_ = true;
+  if (is_lost()) return;
+  change(session_event::lose);
   if (!end_) end_ = why;
   stream_->socket().close();
-  if (!writing_) out_.clear();
+  stop_writer();
   end_writes();
-  close_due_ = send_due_ = INT64_MAX;
+  close_due_ = INT64_MAX;
   try {
     static_cast<void>(timer_.cancel());
   } catch (...) {  // NOLINT(bugprone-empty-catch): then it expires, and finds nothing to do
@@ -162,7 +179,7 @@ void session::lose(const error_code& why) noexcept {
 
 /// Makes sure that the timer expires at `at`, if not before.
 void session::arm(std::int64_t at) noexcept {
-  if (at >= armed_ || lost_) return;
+  if (at >= armed_ || is_lost()) return;
   armed_ = at;
   try {
     timer_.expires_at(time_point(duration(at)));
@@ -195,14 +212,13 @@ bool session::check_end(std::int64_t now, std::int64_t& next) noexcept {
 }
 
 bool session::check_sending(std::int64_t now, std::int64_t& next) noexcept {
-  if (!writing_) return true;
+  if (!writer_.is_writing()) return true;
   if (now >= send_due_) {
-    if (out_.removed() == taken_at_check_) {
+    if (writer_.sent() == sent_at_check_) {
       lose(stream_error::send_late);
       return false;
     }
-    taken_at_check_ = out_.removed();
-    send_due_ = later(now, limits_.send());
+    begin_stall();
   }
   next = std::min(next, send_due_);
   return true;
@@ -210,7 +226,7 @@ bool session::check_sending(std::int64_t now, std::int64_t& next) noexcept {
 
 /// Counts only the time in which the peer is read: the silence of all waits since its last byte.
 bool session::check_silence(std::int64_t now, std::int64_t& next) noexcept {
-  if (!waits_ || close_sent_ || lost_) return true;
+  if (receiver_ != receiver::waits || state_ != session_state::open) return true;
   const std::int64_t silence = silence_ + (now - waits_since_);
   if (pinged_at_ < 0 && silence >= limits_.idle().nanoseconds()) {
     put_control(opcode::ping, {});
@@ -230,7 +246,8 @@ bool session::check_silence(std::int64_t now, std::int64_t& next) noexcept {
 void session::note_ping_sent() noexcept {
   if (ping_end_ == 0 || out_.removed() < ping_end_) return;
   ping_end_ = 0;
-  if (pinged_at_ >= 0) pinged_at_ = silence_ + (waits_ ? loop_time() - waits_since_ : 0);
+  if (pinged_at_ < 0) return;
+  pinged_at_ = silence_ + (receiver_ == receiver::waits ? loop_time() - waits_since_ : 0);
 }
 
 /// Returns the silence at which something has to be done: a ping, or the end.

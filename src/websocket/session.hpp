@@ -12,14 +12,15 @@
 
 #include <beck/coro/event.hpp>
 #include <beck/coro/mutex.hpp>
-#include <beck/detail/queue_entry.hpp>
 #include <beck/http/reply.hpp>
 #include <beck/http/tunnel.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/websocket/stream.hpp>
 
+#include "transfer/stream_writer.hpp"
 #include "websocket/frame_queue.hpp"
 #include "websocket/input.hpp"
+#include "websocket/session_state.hpp"
 
 namespace beck::websocket::detail {
 
@@ -44,7 +45,8 @@ class key_source {
 };
 
 /// A connection. Thread: that of its context.
-class session : public std::enable_shared_from_this<session> {
+class session final : public std::enable_shared_from_this<session>,
+                      private beck::detail::writer_source {
  public:
   /// Takes over what a server's handler has got, or a client.
   session(const any_io_executor& executor, const limits& most, http::tunnel&& taken);
@@ -77,17 +79,29 @@ class session : public std::enable_shared_from_this<session> {
  private:
   /// What the input has.
   enum class progress { part, more, over };
+  /// The coroutine that receives: a read, a close, or the end of one.
+  enum class receiver : std::uint8_t {
+    none,
+    works,  ///< it decodes, or sends
+    waits,  ///< for bytes of the peer
+  };
+  /// The message that was received in part.
+  enum class message_in : std::uint8_t {
+    none,
+    whole,     ///< by read(): the next one goes on behind what it has
+    in_parts,  ///< by read_some()
+  };
   class reader;
   class unfinished_message;
 
-  struct flush_request : beck::detail::queue_entry {
-    std::shared_ptr<session> keep;  // while it is queued
-  };
-
   // the end (session.cpp)
+  bool is_lost() const noexcept { return state_ == session_state::lost; }
+  void change(session_event event) noexcept;
   void fail(stream_error why) noexcept;
+  void end_input(stream_error why) noexcept;
   void put_close(close_code code, std::string_view reason) noexcept;
   void end_writes() noexcept;
+  void stop_writer() noexcept;
   void cut_output(const error_code& why) noexcept;
   void begin_closing() noexcept;
   static task<> finish(std::shared_ptr<session> self);
@@ -121,15 +135,16 @@ class session : public std::enable_shared_from_this<session> {
                                        bool is_last);
   void put_frame(opcode kind, bool is_last, const_buffer data);
   void put_control(opcode kind, std::string_view text) noexcept;
-  bool send_at_once(const_buffer head, const_buffer data) noexcept;
+  void keep_rest(const_buffer_span parts, std::size_t sent) override;
   void answer_ping() noexcept;
   void schedule_flush() noexcept;
-  static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
-  void flush_now() noexcept;
-  void note_sent(std::size_t bytes) noexcept;
-  void start_writing() noexcept;
-  static task<> write_rest(std::shared_ptr<session> self);
-  void stop_writing() noexcept;
+  std::size_t gather(const_buffer (&parts)[parts_max]) override { return out_.gather(parts); }
+  void take_sent(std::size_t bytes) noexcept override;
+  void take_write_error(const error_code& why) noexcept override;
+  void begin_stall() noexcept override;
+  void end_stall() noexcept override;
+  void hold() noexcept override { hold_.hold(shared_from_this()); }
+  void let_go() noexcept override { hold_.let_go(); }
 
   any_io_executor executor_;
   limits limits_;
@@ -140,14 +155,15 @@ class session : public std::enable_shared_from_this<session> {
   frame_decoder decoder_;
   input input_;
   key_source keys_;
-  error_code end_;           // why the connection has ended, or is about to
-  error_code output_error_;  // nothing more is sent; what the peer has sent is still read
+  session_state state_ = session_state::open;
+  error_code end_;           // why nothing more is read: in the states ending and lost
+  error_code output_error_;  // why nothing more is sent: in the state deaf and behind it
 
   // the part of a message at the front of input_, if there is one
   std::size_t part_bytes_ = 0;
   bool has_part_ = false;
-  bool part_ends_ = false;      // it is the last of its message
-  bool in_message_ = false;     // read() has begun a message
+  bool part_ends_ = false;  // it is, or was, the last of its message
+  message_in message_in_ = message_in::none;
   std::size_t last_bytes_ = 0;  // of the last message that read() has received
 
   frame_queue out_;
@@ -155,11 +171,9 @@ class session : public std::enable_shared_from_this<session> {
   mutex turn_;                 // to send the parts of a message
   mutex_lock part_turn_;       // of write_part(), from the first to the last part
   bool message_open_ = false;  // a message was sent in part
-  bool writing_ = false;       // write_rest() runs
-  flush_request flush_request_;
+  beck::detail::stream_writer writer_;
+  beck::detail::shared_hold hold_;
   manual_reset_event room_{true};
-  manual_reset_event written_{true};
-  std::uint64_t taken_at_check_ = 0;  // bytes of out_ that the socket had taken
 
   char ping_[125];  // the text of the last ping
   std::uint8_t ping_bytes_ = 0;
@@ -171,17 +185,15 @@ class session : public std::enable_shared_from_this<session> {
   std::int64_t empty_since_ = 0;
 
   manual_reset_event idle_{true};  // set while no coroutine receives
-  bool receiving_ = false;         // a read, or the end
-  bool closing_ = false;           // close() receives
-  bool waits_ = false;             // for bytes of the peer
-  bool close_sent_ = false;
-  bool lost_ = false;
+  receiver receiver_ = receiver::none;
+  bool closing_ = false;  // close() has received: reads get nothing any more, in any state
   std::int64_t waits_since_ = 0;
   std::int64_t silence_ = 0;     // of earlier waits, since the last byte
   std::int64_t pinged_at_ = -1;  // the silence after which a ping was sent; -1: none was
   std::uint64_t ping_end_ = 0;   // of a ping in out_, in all that was added; 0: none waits there
   std::int64_t close_due_ = INT64_MAX;
   std::int64_t send_due_ = INT64_MAX;
+  std::uint64_t sent_at_check_ = 0;
   std::int64_t armed_ = INT64_MAX;  // when the timer expires
   steady_timer timer_;
 };

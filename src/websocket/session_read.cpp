@@ -23,15 +23,15 @@ constexpr std::int64_t second = 1'000'000'000;
 class session::reader {
  public:
   explicit reader(session& of) noexcept : session_(of) {
-    BECK_ASSERT(!of.receiving_, "a WebSocket stream was read twice at once");
-    of.receiving_ = true;
+    BECK_ASSERT(of.receiver_ == receiver::none, "a WebSocket stream was read twice at once");
+    of.receiver_ = receiver::works;
     of.idle_.reset();
   }
   reader(const reader&) = delete;
   reader& operator=(const reader&) = delete;
   ~reader() {
     session_.stop_waiting();
-    session_.receiving_ = false;
+    session_.receiver_ = receiver::none;
     session_.input_.keep();
     session_.idle_.set();
   }
@@ -103,12 +103,11 @@ void session::take_ping() noexcept {
 
 /// The peer has sent its close frame: it is answered, unless it is the answer.
 void session::take_close() noexcept {
-  if (!close_sent_) {
+  if (state_ == session_state::open) {
     const bool has_code = decoder_.peer_code() != close_code::no_status;
     put_close(has_code ? decoder_.peer_code() : close_code::none, {});
   }
-  if (!end_) end_ = stream_error::closed;
-  begin_closing();
+  end_input(stream_error::closed);
 }
 
 /// Returns the error of a read while close() receives.
@@ -120,7 +119,7 @@ error_code session::read_error() const noexcept {
 error_code session::note_end(error_code why) noexcept {
   const bool cancelled = why == beck::error::operation_aborted ||
                          why == beck::error::make_error_code(beck::error::timeout);
-  if (cancelled && !lost_ && stream_->socket().is_open()) return why;
+  if (cancelled && !is_lost() && stream_->socket().is_open()) return why;
   if (why == beck::error::eof) why = stream_error::cut_short;
   lose(why);
   return end_;
@@ -128,14 +127,16 @@ error_code session::note_end(error_code why) noexcept {
 
 /// Adds a wait that has ended to the silence.
 void session::stop_waiting() noexcept {
-  if (std::exchange(waits_, false)) silence_ += loop_time() - waits_since_;
+  if (receiver_ != receiver::waits) return;
+  receiver_ = receiver::works;
+  silence_ += loop_time() - waits_since_;
 }
 
 /// Waits for bytes: into `direct` unless that is empty, else into the input. Returns the number of
 /// bytes in `direct`.
 task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
-  flush_now();  // what the reader has answered goes out before it waits
-  waits_ = true;
+  writer_.flush();  // what the reader has answered goes out before it waits
+  receiver_ = receiver::waits;
   waits_since_ = loop_time();
   const std::int64_t left = patience() - silence_;
   if (left < INT64_MAX - waits_since_) arm(waits_since_ + left);
@@ -164,7 +165,7 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
 /// Returns room at the end of `to` for what comes next: the rest of a large frame, or, after a
 /// large message, another one with its head. None if that is too little.
 mutable_buffer session::direct_room(flat_buffer& to) {
-  const bool begins = !in_message_ && decoder_.bytes_left() == 0;
+  const bool begins = message_in_ == message_in::none && decoder_.bytes_left() == 0;
   const std::uint64_t left = begins ? last_bytes_ + frame_head_max : decoder_.bytes_left();
   if (left < (begins ? ahead_min : direct_min)) return {};
   const std::size_t most = std::min(direct_max, to.max_size() - to.size());
@@ -195,7 +196,7 @@ task<io_result<message_kind>> session::read(std::shared_ptr<session> self, flat_
   session& s = *self;
   if (s.closing_) co_return result(s.read_error(), message_kind::text);
   const reader only(s);
-  if (!s.in_message_) to.clear();
+  if (s.message_in_ != message_in::whole) to.clear();
   for (;;) {
     const progress found = s.next_part();
     if (found == progress::over) break;
@@ -212,11 +213,12 @@ task<io_result<message_kind>> session::read(std::shared_ptr<session> self, flat_
     } else {
       const mutable_buffer room = s.direct_room(to);
       auto got = co_await s.receive(room);
-      if (got.error() && !s.lost_) co_return result(got.error(), message_kind::text);  // cancelled
+      if (got.error() && !s.is_lost())
+        co_return result(got.error(), message_kind::text);  // cancelled
       if (got.error()) break;
       if (room.size() == 0 || !s.take_direct(to, room, got.value_)) continue;
     }
-    s.in_message_ = !s.part_ends_;
+    s.message_in_ = s.part_ends_ ? message_in::none : message_in::whole;
     if (!s.part_ends_) continue;
     s.last_bytes_ = to.size();
     co_return result(error_code(), s.decoder_.kind());
@@ -247,7 +249,7 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
         room =
             beck::buffer(to, static_cast<std::size_t>(std::min<std::uint64_t>(left, direct_max)));
       auto got = co_await s.receive(room);
-      if (got.error() && !s.lost_) co_return result(got.error(), part);  // cancelled
+      if (got.error() && !s.is_lost()) co_return result(got.error(), part);  // cancelled
       if (got.error()) break;
       if (room.size() == 0) continue;
       s.note(s.decoder_.decode(beck::buffer(room, got.value_)));
@@ -256,7 +258,7 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
     }
     part.kind = s.decoder_.kind();
     part.is_last = s.part_ends_ && !s.has_part_;
-    s.in_message_ = !part.is_last;
+    s.message_in_ = part.is_last ? message_in::none : message_in::in_parts;
     co_return result(error_code(), part);
   }
   co_await finish(self);
@@ -266,13 +268,13 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
 task<io_result<>> session::close(std::shared_ptr<session> self, close_code code,
                                  std::string reason) {
   session& s = *self;
-  if (!s.close_sent_ && !s.lost_) s.put_close(code, reason);
+  if (s.state_ == session_state::open) s.put_close(code, reason);
   s.begin_closing();
-  while (s.receiving_ && !s.lost_) {  // the read will see the end
+  while (s.receiver_ != receiver::none && !s.is_lost()) {  // the read will see the end
     auto waited = co_await s.idle_.wait();
     if (waited.error()) co_return io_result<>(waited.error());
   }
-  if (!s.lost_) {
+  if (!s.is_lost()) {
     const reader only(s);
     s.closing_ = true;
     progress found = s.next_part();
@@ -281,13 +283,14 @@ task<io_result<>> session::close(std::shared_ptr<session> self, close_code code,
       s.has_part_ = false;
       if (found == progress::more) {
         auto got = co_await s.receive(mutable_buffer());
-        if (got.error() && !s.lost_) co_return io_result<>(got.error());  // cancelled
+        if (got.error() && !s.is_lost()) co_return io_result<>(got.error());  // cancelled
         if (got.error()) break;
       }
       found = s.next_part();
     }
     co_await finish(self);
   }
+  if (s.output_error_) co_return io_result<>(s.output_error_);  // the peer has not got ours
   const bool answered = s.end_ == stream_error::closed;
   co_return io_result<>(answered ? error_code() : s.end_);
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
-#include <beck/coro/co_spawn.hpp>
 
 #include "websocket/session.hpp"
 
@@ -17,7 +16,6 @@ constexpr std::size_t copied_max = 4096;       // larger data is sent before it 
 constexpr std::size_t fragment_max = 65'536;   // of the messages that are written
 constexpr std::size_t flush_at_once = 65'536;  // waiting bytes that are not put off
 constexpr unsigned pongs_max = 16;             // that wait to be sent
-constexpr std::size_t gathered_max = frame_queue::parts_max - 2;
 
 }  // namespace
 
@@ -42,7 +40,7 @@ class session::unfinished_message {
 error_code session::send_error() const noexcept {
   if (end_) return end_;
   if (output_error_) return output_error_;
-  return close_sent_ ? make_error_code(stream_error::closed) : error_code();
+  return state_ != session_state::open ? make_error_code(stream_error::closed) : error_code();
 }
 
 bool session::has_room(std::size_t bytes) const noexcept {
@@ -165,45 +163,27 @@ void session::put_frame(opcode kind, bool is_last, const_buffer data) {
   const mask_key key = masks ? keys_.next() : mask_key();
   const const_buffer head_text(
       head, write_frame_head(head, kind, is_last, data.size(), masks ? &key : nullptr));
-  if (masks || data.size() <= copied_max || !send_at_once(head_text, data))
+  if (masks || data.size() <= copied_max) {
     out_.add(head_text, data, masks ? &key : nullptr);
+  } else {
+    const const_buffer parts[] = {head_text, data};
+    writer_.send_behind(const_buffer_span(parts, 2));
+  }
   schedule_flush();
 }
 
-/// Sends what is waiting, and the frame behind it, and adds only what the socket does not take.
-/// Returns false if nothing of the frame was sent.
-bool session::send_at_once(const_buffer head, const_buffer data) noexcept {
-  if (writing_ || lost_) return false;
-  const_buffer parts[frame_queue::parts_max];
-  std::size_t count = out_.gather(parts);
-  if (count > gathered_max) return false;
-  const std::size_t before = out_.size();
-  parts[count++] = head;
-  parts[count++] = data;
-  error_code ec;
-  const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
-  if (sent <= before) {
-    note_sent(sent);
-    if (!ec || ec == beck::error::would_block) return false;
-    cut_output(ec);
-    return true;
-  }
-  const std::size_t of_frame = sent - before;
-  const std::size_t of_head = std::min(of_frame, head.size());
-  try {
-    out_.add(head + of_head, data + (of_frame - of_head), nullptr);
-  } catch (...) {  // a part of the frame is on its way
-    lose(make_error_code(beck::error::no_memory));
-    return true;
-  }
-  note_sent(before);
-  return true;
+/// Adds what the socket has not taken of a frame that was sent at once.
+void session::keep_rest(const_buffer_span parts, std::size_t sent) {
+  const const_buffer head = parts.begin()[0];
+  const const_buffer data = parts.begin()[1];
+  const std::size_t of_head = std::min(sent, head.size());
+  out_.add(head + of_head, data + (sent - of_head), nullptr);
 }
 
 /// Adds a control frame, which may stand between the parts of a message. Without memory the
 /// connection is lost.
 void session::put_control(opcode kind, std::string_view text) noexcept {
-  if (lost_) return;
+  if (is_lost()) return;
   char head[frame_head_max];
   const bool masks = own_ == side::client;
   const mask_key key = masks ? keys_.next() : mask_key();
@@ -221,7 +201,7 @@ void session::put_control(opcode kind, std::string_view text) noexcept {
 /// and the last ping of a flood is answered, as RFC 6455, section 5.5.3, allows.
 void session::answer_ping() noexcept {
   if (out_.removed() >= pong_end_) pongs_ = 0;
-  if (!ping_waits_ || close_sent_ || pongs_ == pongs_max) return;
+  if (!ping_waits_ || state_ != session_state::open || pongs_ == pongs_max) return;
   ping_waits_ = false;
   ++pongs_;
   put_control(opcode::pong, {ping_, ping_bytes_});
@@ -232,89 +212,38 @@ void session::answer_ping() noexcept {
 
 /// Makes sure that the queue is sent when the present code has returned to the loop.
 void session::schedule_flush() noexcept {
-  if (flush_request_.keep != nullptr || writing_ || lost_ || out_.empty()) return;
+  if (out_.empty()) return;
   if (out_.size() >= flush_at_once) {
-    flush_now();
-    if (!out_.empty()) start_writing();
-    return;
-  }
-  flush_request_.keep = shared_from_this();
-  executor_.post(&flush_request_);
-}
-
-void session::flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where) {
-  const std::shared_ptr<session> self = std::move(static_cast<flush_request*>(entry)->keep);
-  if (where == nullptr) return;
-  self->flush_now();
-  if (!self->out_.empty()) self->start_writing();
-}
-
-/// Sends as much as the socket takes at once.
-void session::flush_now() noexcept {
-  while (!writing_ && !lost_ && !out_.empty()) {
-    const_buffer parts[frame_queue::parts_max];
-    const std::size_t count = out_.gather(parts);
-    std::size_t offered = 0;
-    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
-    error_code ec;
-    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
-    note_sent(sent);
-    if (ec == beck::error::would_block) return;
-    if (ec) {
-      cut_output(ec);
-    } else if (sent < offered) {
-      return;
-    }
+    writer_.flush();
+  } else {
+    writer_.schedule();
   }
 }
 
-void session::note_sent(std::size_t bytes) noexcept {
+void session::take_sent(std::size_t bytes) noexcept {
   out_.remove(bytes);
   note_ping_sent();
   answer_ping();
   if (out_.empty() || queued() <= limits_.queue_bytes() / 2) room_.set();
 }
 
-/// Starts to send the queue in the background, and to watch that the peer takes bytes.
-void session::start_writing() noexcept {
-  if (writing_ || lost_) return;
-  writing_ = true;
-  written_.reset();
-  taken_at_check_ = out_.removed();
-  const std::int64_t now = loop_time();
-  const std::int64_t limit = limits_.send().nanoseconds();
-  send_due_ = limit < INT64_MAX - now ? now + limit : INT64_MAX;
-  try {
-    arm(send_due_);
-    co_spawn(executor_, write_rest(shared_from_this()),
-             [self = shared_from_this()](const std::exception_ptr& failed) {
-               if (failed) self->lose(make_error_code(beck::error::no_memory));
-               self->stop_writing();
-             });
-  } catch (...) {
-    writing_ = false;
-    lose(make_error_code(beck::error::no_memory));
-    written_.set();
+void session::take_write_error(const error_code& why) noexcept {
+  if (why == beck::error::no_memory) {
+    lose(why);
+  } else {
+    cut_output(why);
   }
 }
 
-task<> session::write_rest(std::shared_ptr<session> self) {
-  session& s = *self;
-  const_buffer parts[frame_queue::parts_max];
-  while (!s.out_.empty() && !s.lost_ && !s.output_error_) {
-    const const_buffer_span waiting(parts, s.out_.gather(parts));
-    auto sent = co_await s.stream_->write_some(waiting);
-    s.note_sent(sent.value_);
-    if (sent.error()) s.cut_output(sent.error());
-  }
+/// Begins to watch that the peer takes bytes: any, in each period of limits::send().
+void session::begin_stall() noexcept {
+  sent_at_check_ = writer_.sent();
+  send_due_ = (duration(loop_time()) + limits_.send()).nanoseconds();
+  arm(send_due_);
 }
 
-void session::stop_writing() noexcept {
-  writing_ = false;
-  send_due_ = INT64_MAX;
-  if (lost_ || output_error_) out_.clear();
-  written_.set();
-  if (!lost_ && !out_.empty()) start_writing();  // what was added meanwhile
+void session::end_stall() noexcept {
+  if (writer_.is_stopped()) out_.clear();
 }
 
 }  // namespace beck::websocket::detail

@@ -37,7 +37,7 @@ std::optional<io_result<>> result_of(pair_site& s, task<io_result<>> write) {
 CONFORMANCE_ON(beck::test::kernel,
                "websocket: what a peer has sent is read, although a write finds that it is gone") {
   std::vector<std::string> got;
-  beck::error_code write_error, end;
+  beck::error_code write_error, close_error, end;
   bool waits = false;
   beck::http::test::counted_server s(
       [&](beck::http::request& q, beck::http::response& r) -> task<> {
@@ -51,11 +51,15 @@ CONFORMANCE_ON(beck::test::kernel,
         }
         CHECK(ws.send(message(text, as_buffer("more"))) == write_error);
         beck::flat_buffer line;
-        while (!end) {
+        beck::error_code found;
+        while (!found) {
           auto read = co_await ws.read(line);
-          end = read.error();
-          if (!end) got.emplace_back(line.view());
+          found = read.error();
+          if (!found) got.emplace_back(line.view());
         }
+        auto closed = co_await ws.close();
+        close_error = closed.error();
+        end = found;
       });
   const int fd = s.connect();
   s.send(fd, upgrade_request());
@@ -68,6 +72,35 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK((write_error == std::errc::broken_pipe || write_error == std::errc::connection_reset));
   CHECK(got == std::vector<std::string>{"one", "two"});
   CHECK(end == stream_error::closed);
+  CHECK(close_error == write_error);  // the peer has got no close frame
+}
+
+CONFORMANCE_ON(
+    beck::test::kernel,
+    "websocket: a close frame behind more than a socket takes may find that it is gone") {
+  std::vector<stream> kept;
+  std::optional<beck::error_code> end;
+  beck::http::test::counted_server s(
+      [&](beck::http::request& q, beck::http::response& r) -> task<> {
+        auto accepted = co_await accept(q, r);
+        kept.push_back(std::move(accepted).value());
+      });
+  const int fd = s.connect();
+  s.send(fd, upgrade_request());
+  while (kept.empty()) s.ctx.poll();
+  for (int i = 0; i < 20; ++i) s.ctx.poll();
+  ::close(fd);  // with the reply in it: this resets the connection
+  s.peers.clear();
+  const auto close = [&]() -> task<> {
+    const std::string data(65'520, 'd');  // with its head just not so much that it is sent at once
+    CHECK(!kept[0].send(message(text, as_buffer(data))));
+    auto closed = co_await kept[0].close(close_code::normal, "a reason");
+    end = closed.error();
+  };
+  co_spawn(s.ctx, close, beck::detached);
+  while (!end) s.ctx.poll();
+  CHECK((*end == std::errc::broken_pipe || *end == std::errc::connection_reset));
+  kept.clear();
 }
 
 CONFORMANCE_ON(
@@ -140,6 +173,19 @@ CONFORMANCE("websocket: a close inside a message in parts ends the writes that w
     s.ends.run_until([&] { return closed.has_value(); });
     CHECK(!closed->error());
   }
+}
+
+CONFORMANCE(
+    "websocket: a read behind a read of a part gets the rest of the message, and nothing else") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  CHECK(!s.run(s.server().write(text, as_buffer("abcdef"))).error());
+  char part[2];
+  CHECK(s.run(s.client().read_some(beck::buffer(part)))->bytes == 2);
+  beck::flat_buffer data;
+  data.commit(beck::buffer_copy(data.prepare(3), as_buffer("old")));
+  CHECK(!s.run(s.client().read(data)).error());
+  CHECK(data.view() == "cdef");
 }
 
 CONFORMANCE("websocket: a stream that gets another connection cuts its own") {

@@ -93,9 +93,10 @@ class stream {
 
   /// Ends the connection: sends a close frame behind what is waiting, drops the messages that still
   /// come unless a read is under way, and waits for the peer's close frame and the end of the
-  /// socket, at most limits::close(). No error if the peer has answered. Throws
-  /// std::invalid_argument if `code` must not be sent (may_be_sent()), or `reason`, which is UTF-8,
-  /// has more than 123 bytes. Cancellation: the connection is ended all the same.
+  /// socket, at most limits::close(). No error if the peer has answered; the error of the socket if
+  /// it took no more. Throws std::invalid_argument if `code` must not be sent (may_be_sent()), or
+  /// `reason`, which is UTF-8, has more than 123 bytes. Cancellation: the connection is ended all
+  /// the same.
   task<io_result<>> close(close_code code = close_code::normal, std::string_view reason = {});
 
   /// Returns the code of the peer's close frame: close_code::none as long as there is none,
