@@ -61,10 +61,7 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
       to_(std::move(to)),
       session_(limits_of(how, executor, false, refused_for, to_.must_be_primary), this),
       timer_(executor),
-      may_leave_(!to_.must_be_primary && refused_for != 0) {
-  flush_.run = &run_flush;
-  flush_.owner = this;
-}
+      may_leave_(!to_.must_be_primary && refused_for != 0) {}
 
 link::link(link& home)
     : sender(home.executor(), home.bounds()),
@@ -79,8 +76,6 @@ link::link(link& home)
       turn_(home.turn_),
       hello_(home.hello_),
       home_(home) {
-  flush_.run = &run_flush;
-  flush_.owner = this;
   place_.of = this;
 }
 
@@ -189,7 +184,8 @@ task<> link::live(life self) {
     const bool was_ready = std::exchange(l.is_ready_, false);
     l.empty_caches();
     if (l.stream_) l.stream_->close();
-    while (l.is_writing_) beck::ignore(co_await l.written_.wait());
+    l.writer_.stop();
+    while (l.writer_.is_writing()) beck::ignore(co_await l.writer_.wait_until_idle());
     l.end_connection(was_ready);
     l.next_at_ = beck::detail::loop_time() + l.pause().nanoseconds();
   }
@@ -278,7 +274,8 @@ task<error_code> link::serve() {
     const bool is_resp2 = version() == protocol::resp2 || hello_ == hello_state::ends;
     if (is_resp2) speak_resp2();
     greet(says_hello ? protocol::resp3 : protocol::resp2, handshake::stage::begin);
-    flush();
+    writer_.start(executor(), *stream_);
+    writer_.flush();
     timer_.cancel();  // watch() looks at the new connection
     while (!ec) {
       auto got = co_await stream_->receive();
@@ -390,6 +387,7 @@ void link::end_connection(bool was_ready) noexcept {
 /// end that follows such an error, or to silence().
 void link::fail_writing(const error_code& why) noexcept {
   if (!cause_) cause_ = why;
+  writer_.stop();
 }
 
 void link::break_connection(const error_code& why) noexcept {

@@ -11,7 +11,6 @@
 
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
-#include <beck/detail/queue_entry.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/redis/client.hpp>
 #include <beck/redis/connector.hpp>
@@ -24,6 +23,7 @@
 #include "redis/push_router.hpp"
 #include "redis/sentinels.hpp"
 #include "redis/session.hpp"
+#include "transfer/stream_writer.hpp"
 
 namespace beck::redis::detail {
 
@@ -45,7 +45,7 @@ inline error_code no_memory() noexcept { return make_error_code(std::errc::not_e
 
 /// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and
 /// the coroutines. Thread: that of the context, but for stats().
-class link final : public sender, private push_sink {
+class link final : public sender, private push_sink, private beck::detail::writer_source {
  public:
   link(const any_io_executor& executor, server_url to, const client_options& how);
   /// As above; `refused_for`: the nanoseconds for which commands that the server refuses for now
@@ -144,10 +144,6 @@ class link final : public sender, private push_sink {
    private:
     link_ref of_;
   };
-  /// A queue entry that writes at the end of the present turn.
-  struct flush_entry : beck::detail::queue_entry {
-    link* owner;
-  };
   /// A command of the link itself.
   class own_command final : public exchange {
    public:
@@ -192,11 +188,12 @@ class link final : public sender, private push_sink {
   bool is_outdated() const noexcept { return turn_ != home_->turn_; }
   duration pause() noexcept;
   // writing
-  void flush_soon() noexcept;
-  static void run_flush(beck::detail::queue_entry* entry, beck::detail::runner* where);
-  void flush() noexcept;
-  bool has_output();
-  static task<> write_rest(link_ref self);
+  void flush_soon() noexcept { writer_.schedule(); }
+  std::size_t gather(part_array& parts) override;
+  void take_sent(std::size_t bytes) noexcept override;
+  void take_write_error(const error_code& why) noexcept override;
+  void hold() noexcept override { add_share(); }
+  void let_go() noexcept override { drop_share(); }
   void publish_counts() noexcept;
   // time
   static task<> watch(link_ref self);
@@ -238,8 +235,7 @@ class link final : public sender, private push_sink {
   owned_stream stream_;
   stop_source stopping_;  // ends the present connect() or pause
   steady_timer timer_;    // of watch()
-  auto_reset_event written_;
-  flush_entry flush_;
+  beck::detail::stream_writer writer_{*this, 1};
   error_code cause_;                   // why this connection has to end
   error_code last_cause_;              // why the one before has ended
   std::string text_;                   // of the sentinels, about the present attempt to connect
@@ -252,8 +248,6 @@ class link final : public sender, private push_sink {
   bool is_living_ = false;
   bool is_watching_ = false;
   bool is_ready_ = false;
-  bool is_writing_ = false;  // write_rest() runs
-  bool is_flush_posted_ = false;
   bool is_refused_ = false;   // by the server, in the greeting
   bool was_refused_ = false;  // the same of the connection before
   bool is_left_ = false;      // this connection: another server is to be used, or another login

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include <beck/coro/co_spawn.hpp>
-
 #include "redis/link.hpp"
 
 namespace beck::redis::detail {
@@ -22,80 +20,30 @@ std::int64_t later(std::int64_t at, duration time) noexcept {
 
 // --- writing
 
-void link::flush_soon() noexcept {
-  if (is_flush_posted_ || is_writing_) return;
-  is_flush_posted_ = true;
-  add_share();
-  executor().post(&flush_);
-}
-
-void link::run_flush(beck::detail::queue_entry* entry, beck::detail::runner* where) {
-  link& l = *static_cast<flush_entry*>(entry)->owner;
-  l.is_flush_posted_ = false;
-  if (where != nullptr) l.flush();
-  l.drop_share();
-}
-
-/// Adds the commands of the link that are due, before all others. Returns whether there is
-/// something to write.
-bool link::has_output() {
+/// Adds the commands of the link that are due, before all others.
+std::size_t link::gather(part_array& parts) {
   if (is_ready_ && needs_tracking()) {
     tracking_ = std::make_unique<own_command>("CLIENT", "TRACKING", "ON", "OPTIN");
     session_.greet(*tracking_, beck::detail::loop_time());
   }
   exchange* const commands = is_ready_ ? router_.next_commands() : nullptr;
   if (commands != nullptr) session_.greet(*commands, beck::detail::loop_time());
-  return session_.has_output();
+  return session_.has_output() ? session_.gather(parts) : 0;
 }
 
-/// Writes once. The rest then waits for the next turn, or for room in the socket.
-void link::flush() noexcept {
-  if (is_writing_ || !stream_ || cause_) return;
-  try {
-    if (!has_output()) return;
-    const_buffer parts[session::parts_max];
-    const std::size_t count = session_.gather(parts);
-    if (count == 0) return;
-    error_code ec;
-    const std::size_t bytes = stream_->write_now(const_buffer_span(parts, count), ec);
-    writes_.add();
-    std::size_t all = 0;
-    for (std::size_t i = 0; i < count; ++i) all += parts[i].size();
-    session_.wrote(bytes);
-    publish_counts();
-    if (ec && ec != beck::error::would_block) {
-      fail_writing(ec);
-    } else if (bytes != all) {
-      is_writing_ = true;
-      co_spawn(executor(), write_rest(link_ref(*this)), detached);
-    } else if (session_.has_output()) {
-      flush_soon();
-    }
-  } catch (const std::bad_alloc&) {
-    is_writing_ = false;
+void link::take_sent(std::size_t bytes) noexcept {
+  writes_.add();
+  if (bytes != 0 && writer_.is_writing()) wrote_at_ = beck::detail::loop_time();
+  session_.wrote(bytes);
+  publish_counts();
+}
+
+void link::take_write_error(const error_code& why) noexcept {
+  if (why == beck::error::no_memory) {
     break_connection(no_memory());
+  } else {
+    fail_writing(why);
   }
-}
-
-task<> link::write_rest(link_ref self) {
-  link& l = *self;
-  try {
-    while (!l.cause_ && l.has_output()) {
-      const_buffer parts[session::parts_max];
-      const std::size_t count = l.session_.gather(parts);
-      const const_buffer_span span(parts, count);
-      auto wrote = co_await l.stream_->write_some(span);
-      l.writes_.add();
-      if (wrote.value_ != 0) l.wrote_at_ = beck::detail::loop_time();
-      l.session_.wrote(wrote.value_);
-      l.publish_counts();
-      if (wrote.error()) l.fail_writing(wrote.error());
-    }
-  } catch (const std::bad_alloc&) {
-    l.break_connection(no_memory());
-  }
-  l.is_writing_ = false;
-  l.written_.set();
 }
 
 /// Publishes the numbers of now.
@@ -138,7 +86,8 @@ std::int64_t link::tend(std::int64_t now) noexcept {
     break_connection(beck::error::operation_aborted);
     return next;
   }
-  if (session_.is_muted() && !is_writing_) wrote_at_ = now;  // a silence that was asked for
+  if (session_.is_muted() && !writer_.is_writing())
+    wrote_at_ = now;  // a silence that was asked for
   const std::int64_t alive_at =
       std::max({session_.heard_at(), wrote_at_, session_.blocked_until()});
   const std::int64_t quiet = later(alive_at, bounds().ping());
