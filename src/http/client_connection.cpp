@@ -3,6 +3,7 @@
 // user takes time over a body.
 #include "http/client_connection.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
@@ -22,7 +23,11 @@ constexpr std::size_t kept_bytes = 16'384;  // of the input's memory, while idle
 }  // namespace
 
 client_connection::client_connection(place at, owned_stream stream) noexcept
-    : place_(std::move(at)), stream_(std::move(stream)) {
+    : place_(std::move(at)),
+      stream_(std::move(stream)),
+      writer_(*this),
+      send_timer_(place_.pool().executor()) {
+  writer_.start(place_.pool().executor(), *stream_);
   place_.pool().add(*this);
 }
 
@@ -92,90 +97,70 @@ void client_connection::become_idle(duration time) noexcept {
 }
 
 void client_connection::send(const_buffer_span parts) {
-  std::size_t taken = 0;  // bytes of `parts`
-  if (!sending_ && !send_error_) {
-    const_buffer all[outbox::parts_max];
-    std::size_t count = out_.gather(all);
-    const std::size_t queued = out_.size();
-    for (const const_buffer& part : parts) {
-      if (count < outbox::parts_max) all[count++] = part;
-    }
-    error_code ec;
-    const std::size_t bytes = stream_->write_now(const_buffer_span(all, count), ec);
-    if (ec && ec != error::would_block) fail_sending(ec);
-    out_.consume(bytes < out_.size() ? bytes : out_.size());
-    taken = bytes > queued ? bytes - queued : 0;
-  }
   if (send_error_) return;
+  writer_.send_behind(parts);
+}
+
+void client_connection::keep_rest(const_buffer_span parts, std::size_t sent) {
   try {
     for (const const_buffer& part : parts) {
-      const std::size_t skipped = taken < part.size() ? taken : part.size();
+      const std::size_t skipped = std::min(sent, part.size());
       out_.append({static_cast<const char*>(part.data()) + skipped, part.size() - skipped});
-      taken -= skipped;
+      sent -= skipped;
     }
   } catch (...) {  // a part may be among what is waiting: nothing can follow it
-    fail_sending(make_error_code(std::errc::not_enough_memory));
+    take_write_error(make_error_code(std::errc::not_enough_memory));
     throw;
   }
-  send_in_background();
 }
 
-void client_connection::flush_now() noexcept {
-  if (sending_ || send_error_) return;
-  error_code ec;
-  static_cast<void>(out_.send_now(*stream_, ec));
-  if (ec) fail_sending(ec);
+void client_connection::take_sent(std::size_t bytes) noexcept {
+  out_.consume(bytes);
+  if (writer_.is_writing() && out_.size() < room_again) sent_.set();
 }
 
-void client_connection::fail_sending(error_code why) noexcept {
-  send_error_ = why;
-  out_.clear();
+void client_connection::take_write_error(const error_code& why) noexcept {
+  if (!send_error_) send_error_ = why;
+  writer_.stop();
+  if (!writer_.is_writing()) out_.clear();
+  sent_.set();
+  received_.set();
 }
 
-void client_connection::flush() {
-  flush_now();
-  send_in_background();
-}
-
-void client_connection::send_in_background() {
-  if (out_.empty() || sending_ || send_error_) return;
-  sending_ = true;
+/// Begins a period in which the server has to take a byte.
+void client_connection::begin_stall() noexcept {
+  sent_at_check_ = writer_.sent();
   try {
-    co_spawn(place_.pool().executor(), send_rest(shared_from_this()),
-             [self = shared_from_this()](const std::exception_ptr& failed) {
-               if (failed) self->fail_sending(make_error_code(std::errc::not_enough_memory));
-               self->sending_ = false;
-               self->sent_.set();
-               self->received_.set();
-             });
-  } catch (...) {
-    sending_ = false;
-    throw;
+    send_timer_.expires_after(place_.pool().bounds().send());
+    send_timer_.async_wait([weak = weak_from_this()](const error_code& ec) {
+      const std::shared_ptr<client_connection> self = ec ? nullptr : weak.lock();
+      if (self) self->check_stall();
+    });
+  } catch (const std::exception&) {  // without a limit it could last for ever
+    take_write_error(make_error_code(std::errc::not_enough_memory));
   }
 }
 
-task<> client_connection::send_rest(std::shared_ptr<client_connection> self) {
-  client_connection& c = *self;
-  const duration limit = c.place_.pool().bounds().send();
-  const_buffer parts[outbox::parts_max];
-  while (!c.out_.empty() && !c.closed_) {
-    const const_buffer_span waiting(parts, c.out_.gather(parts));
-    auto sent = co_await timeout(c.stream_->write_some(waiting), limit);
-    c.out_.consume(sent.value_);
-    if (sent.error() == error::timeout) {
-      c.fail_sending(client_error::send_late);
-    } else if (sent.error()) {
-      c.fail_sending(sent.error());
-    }
-    if (c.out_.size() < room_again) c.sent_.set();
+void client_connection::check_stall() noexcept {
+  if (!writer_.is_writing() || writer_.is_stopped()) return;
+  if (writer_.sent() != sent_at_check_) return begin_stall();
+  take_write_error(make_error_code(client_error::send_late));
+}
+
+void client_connection::end_stall() noexcept {
+  try {
+    static_cast<void>(send_timer_.cancel());
+  } catch (...) {  // NOLINT(bugprone-empty-catch): then it expires, and finds nothing to do
   }
+  if (writer_.is_stopped()) out_.clear();
+  sent_.set();
+  received_.set();
 }
 
 void client_connection::stop_coroutines() noexcept {
   closed_ = true;
   if (!end_) end_ = make_error_code(error::operation_aborted);
-  if (!send_error_) send_error_ = end_;
-  if (!sending_) out_.clear();
+  take_write_error(end_);
   if (idle_) place_.pool().forget_idle(*this);
   idle_ = false;
   place_.pool().remove(*this);

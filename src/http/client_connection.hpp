@@ -12,16 +12,19 @@
 #include <beck/base/flat_buffer.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_layer.hpp>
 
 #include "http/client_place.hpp"
 #include "http/outbox.hpp"
+#include "transfer/stream_writer.hpp"
 
 namespace beck::http::detail {
 
 /// A connection. Its coroutines share it with the exchange that has it. Thread: that of its
 /// context.
-class client_connection : public std::enable_shared_from_this<client_connection> {
+class client_connection final : public std::enable_shared_from_this<client_connection>,
+                                private beck::detail::writer_source {
  public:
   client_connection(place at, owned_stream stream) noexcept;
   ~client_connection();
@@ -37,8 +40,8 @@ class client_connection : public std::enable_shared_from_this<client_connection>
   /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the outbox.
   void send(const_buffer_span parts);
   /// Sends the outbox, in the background what the socket does not take at once.
-  void flush();
-  bool is_sending() const noexcept { return sending_; }
+  void flush() noexcept { writer_.flush(); }
+  bool is_sending() const noexcept { return writer_.is_writing(); }
   /// Returns why sending has failed; no error while it goes on.
   error_code send_error() const noexcept { return send_error_; }
   /// Set when there is room in the outbox, and when sending fails.
@@ -84,22 +87,30 @@ class client_connection : public std::enable_shared_from_this<client_connection>
  private:
   static task<> receive_loop(std::shared_ptr<client_connection> self);
   task<io_result<buffer_lease>> receive();
-  static task<> send_rest(std::shared_ptr<client_connection> self);
-  void flush_now() noexcept;
-  void send_in_background();
-  void fail_sending(error_code why) noexcept;
+  std::size_t gather(part_array& parts) override { return out_.gather(parts); }
+  void keep_rest(const_buffer_span parts, std::size_t sent) override;
+  void take_sent(std::size_t bytes) noexcept override;
+  void take_write_error(const error_code& why) noexcept override;
+  void begin_stall() noexcept override;
+  void check_stall() noexcept;
+  void end_stall() noexcept override;
+  void hold() noexcept override { hold_.hold(shared_from_this()); }
+  void let_go() noexcept override { hold_.let_go(); }
   void stop_coroutines() noexcept;
 
   place place_;
   owned_stream stream_;
   flat_buffer input_;
   outbox out_;
+  beck::detail::stream_writer writer_;
+  beck::detail::shared_hold hold_;
+  std::uint64_t sent_at_check_ = 0;
+  steady_timer send_timer_;
   auto_reset_event wanted_, received_, sent_;
   duration idle_time_;
   error_code end_;
   error_code send_error_;
-  bool asked_ = false;    // to receive, and nothing has come since
-  bool sending_ = false;  // send_rest() runs
+  bool asked_ = false;  // to receive, and nothing has come since
   bool idle_ = false;
   bool reused_ = false;
   bool closed_ = false;
