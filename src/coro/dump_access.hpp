@@ -73,10 +73,6 @@ struct dump_access {
     while (const task_promise_base* const next = child(*at)) at = next;
     return *at;
   }
-  /// Returns the executor of the innermost frame's scope.
-  static const any_io_executor& executor(const task_promise_base& innermost) noexcept {
-    return innermost.scope_->executor();
-  }
   /// Returns the place of the latest co_await of `frame`.
   static const std::source_location& place(const task_promise_base& frame) noexcept {
     return frame.awaits_at_;
@@ -89,8 +85,9 @@ struct dump_access {
       at = static_cast<const scope*>(at->leaf_);
     }
     if (at->leaf_ == nullptr) {
-      // A scope that keeps its coroutine resumes it by an entry of its own.
-      return {at->pending_ ? &waits_for_turn : nullptr, nullptr, 0, at->stop_requested()};
+      // A scope that keeps its coroutine, or asks another context, has an entry under way.
+      const bool is_queued = at->pending_ || at->message_;
+      return {is_queued ? &waits_for_turn : nullptr, nullptr, 0, at->stop_requested()};
     }
     return {at->kind_, at->leaf_, at->since_, at->stop_requested()};
   }

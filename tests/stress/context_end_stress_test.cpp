@@ -132,7 +132,7 @@ class round_of {
     beck::io_context& ctx = *ctx_;
     ctx.on_log(
         [](const char* line, void* said) {
-          if (std::strstr(line, "nothing resumes") != nullptr) *static_cast<bool*>(said) = true;
+          if (std::strstr(line, "for nothing that") != nullptr) *static_cast<bool*>(said) = true;
         },
         &said_lost_);
     spawn(read_for_ever(stream_pair(ctx), large, token_));

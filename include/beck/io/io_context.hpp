@@ -93,7 +93,7 @@ struct context_stats {
 /// Destruction: by any thread that does not run the context. Operations in flight are cancelled and
 /// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
 /// Log: a line if run() ends, or the context is destroyed, with suspended tasks that wait for
-/// nothing that the context knows of, so that nothing resumes them (docs/observability.md).
+/// nothing that the context knows of (docs/observability.md).
 class io_context : public execution_context {
  public:
   /// How a receive into a small buffer waits on io_uring, when it is not known that there is data.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The line in the log about lost tasks: they are suspended and wait for nothing that the context
-// knows of, so nothing resumes them. g++ 12 makes such coroutines silently (docs/coroutines.md); a
-// program learns of it here.
+// knows of. g++ 12 makes such coroutines silently (docs/coroutines.md); this is where a program
+// learns of it.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,19 +20,17 @@ struct lost_tasks {
   task_view first = {nullptr, false, {}, nullptr};
 };
 
-/// Finds the lost tasks of a loop. Requires that no task runs. `idle`: whether no strand of the
-/// loop has entries; otherwise tasks on strands may wait there, and are left out.
+/// Finds the lost tasks of a loop. Requires that nothing is queued there, and so in no strand of
+/// it: an entry may resume a task whose scope knows of no wait. `idle`: whether no operation is
+/// under way; otherwise a task that was stopped may wait for the end of one.
 lost_tasks find_lost_tasks(const io_loop& loop, bool idle) noexcept {
-  loop.each_queued([](queue_entry& entry) noexcept { dump_access::note_scheduled(entry); });
   lost_tasks lost;
   loop.trees().each([&](const owned_tree& tree) noexcept {
     walk_tree(tree, [&](const task_view& task, const task_path&) noexcept {
       if (!task.started) return;
-      const any_io_executor& home = dump_access::executor(dump_access::innermost(*task.promise));
-      if (!idle && home.target() != &loop) return;
       const wait_view wait = wait_of(task);
-      // A task that is being stopped has no wait either, but is queued.
-      if (wait.kind == nullptr && !wait.stopped && lost.count++ == 0) lost.first = task;
+      if (wait.kind != nullptr || (wait.stopped && !idle)) return;
+      if (lost.count++ == 0) lost.first = task;
     });
   });
   return lost;
@@ -56,7 +54,8 @@ class log_line {
 }  // namespace
 
 void io_loop::report_lost_tasks(bool ends) noexcept {
-  if (trees_.empty() || lost_tasks_reported_) return;
+  if (trees_.empty() || lost_tasks_reported_ || is_forked_copy()) return;
+  if (!queue_.empty() || mail_.has_mail()) return;
   const lost_tasks lost = find_lost_tasks(*this, !ends);
   if (lost.count == 0) return;
   lost_tasks_reported_ = true;
@@ -64,14 +63,15 @@ void io_loop::report_lost_tasks(bool ends) noexcept {
   {
     dump_writer out{text_sink(line)};
     out.put(ends ? "io_context destroyed" : "run() has ended", " with ", lost.count);
-    out.put(lost.count == 1 ? " task" : " tasks", " that nothing resumes");
-    out.put(lost.count == 1 ? ": spawned at " : ", one of them: spawned at ");
+    out.put(lost.count == 1 ? " task that waits" : " tasks that wait",
+            " for nothing that the context knows of",
+            lost.count == 1 ? ": spawned at " : ", one of them: spawned at ");
     out.put_place(lost.first.spawned_at);
     if (next_placed(lost.first.promise) != nullptr) {  // a foreign awaiter has no place
       out.put(", suspended at ");
       out.put_place(innermost_place(lost.first));
     }
-    out.put(", waits for nothing that the context knows of; g++ 12 loses a coroutine like that at",
+    out.put("; it awaits something of another library, or g++ 12 has lost it at",
             " `if (co_await x)`: docs/coroutines.md");
   }
   log(line.c_str());

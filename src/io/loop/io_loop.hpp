@@ -287,8 +287,9 @@ class io_loop final : public op_engine {
   };
   object_counts count_objects() noexcept;
   void expect_no_objects() noexcept;
-  /// Writes a line to the log, once for each loop, if there are tasks that nothing resumes. `ends`:
-  /// whether the loop is destroyed; otherwise run() has no work left.
+  /// Writes a line to the log, once for each loop, if nothing is queued and there are tasks that
+  /// wait for nothing that the loop knows of. `ends`: whether the loop is destroyed; otherwise
+  /// run() has no work left.
   void report_lost_tasks(bool ends) noexcept;
 
   // --- timers and signals

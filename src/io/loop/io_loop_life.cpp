@@ -57,7 +57,7 @@ io_loop::~io_loop() {
   BECK_ASSERT(taken && (is_forked_copy() || !has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  if (!is_forked_copy()) report_lost_tasks(true);
+  report_lost_tasks(true);
   const bool emptied = empty_out();
   leases_->close();
   if (!emptied) {
@@ -108,7 +108,10 @@ bool io_loop::clear() noexcept {
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool something = !closing_ || !queue_.empty() || !mail_.empty() || !trees_.empty();
-  if (something) static_cast<void>(empty_out());
+  if (something) {
+    report_lost_tasks(true);
+    static_cast<void>(empty_out());
+  }
   slot_.leave();
   return something;
 }
