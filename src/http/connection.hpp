@@ -166,6 +166,7 @@ class connection : public std::enable_shared_from_this<connection> {
   // --- for request, exchange and handlers of the library
   ip::address client_address(const request_head& head) const noexcept;
   route_match& route() noexcept { return active_->route; }
+  bool enter_route(const route_choice& chosen) noexcept;
   /// Returns the place of a handler's object for this context; empty at first. `key`: its address.
   std::shared_ptr<void>& local(const void* key);
   /// Called when the exchange object that had the request has ended.
@@ -224,6 +225,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool begin_waiting();
   bool end_waiting(io_result<buffer_lease>&& received);
   route_choice begin_exchange();
+  void bound_body(std::uint64_t bytes_max) noexcept;
   void copy_head();
   std::exception_ptr call_plain(const route_choice& chosen);
   std::exception_ptr call_callback(const route_choice& chosen);

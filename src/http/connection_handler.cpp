@@ -79,18 +79,35 @@ route_choice connection::begin_exchange() {
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
   x.waits_for_events = chosen.waits_for_events;
-  body_limits bounds = w.bounds().bodies();
-  if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
-  x.body_bytes_max = bounds.body_bytes;
   if (server.reports_to() != nullptr) x.began = read_clock();
-  x.decoder = body_decoder(x.head, bounds);
   x.continue_due = x.head.expects_continue() && x.head.framing() != body_framing::none;
-  if (x.head.framing() == body_framing::length) {  // refused before the handler sees it
-    static_cast<void>(x.decoder.decode({}));
-    x.body_refusal = x.decoder.reason();
-  }
+  bound_body(chosen.body_bytes);
   deferring_ = true;
   return chosen;
+}
+
+/// Bounds the body of the request, of which nothing was read; 0: by the limit of the server. A
+/// length that is too large is refused before a handler sees it.
+void connection::bound_body(std::uint64_t bytes_max) noexcept {
+  exchange_state& x = *active_;
+  body_limits bounds = worker_->bounds().bodies();
+  if (bytes_max != 0) bounds.body_bytes = bytes_max;
+  x.body_bytes_max = bounds.body_bytes;
+  x.decoder = body_decoder(x.head, bounds);
+  if (x.head.framing() != body_framing::length) return;
+  static_cast<void>(x.decoder.decode({}));
+  x.body_refusal = x.decoder.reason();
+}
+
+/// Takes over what a router has chosen inside a handler. Returns false if the body of the request
+/// is too long for that: the handler must end without a reply.
+bool connection::enter_route(const route_choice& chosen) noexcept {
+  exchange_state& x = *active_;
+  x.waits_for_events = x.waits_for_events || chosen.waits_for_events;
+  const bool is_unread = x.data_bytes == 0 && x.decoder.bytes() == 0;
+  if (chosen.body_bytes != 0 && is_unread && x.body_refusal == refusal::none)
+    bound_body(chosen.body_bytes);
+  return x.body_refusal == refusal::none;
 }
 
 /// Moves the text of the head to a block, so that the handler may wait while input arrives.

@@ -60,9 +60,12 @@ class route_match {
   /// Counts a router. Returns false for one more than `most`.
   bool go_deeper(unsigned most) noexcept { return ++depth_ <= most; }
 
-  /// Adds a capture. Requires: there are fewer than captures_max.
-  void add(std::string_view name, std::string_view value) noexcept {
+  /// Adds a capture. Returns false for one more than captures_max, which routers in each other may
+  /// have together.
+  bool add(std::string_view name, std::string_view value) noexcept {
+    if (count_ == captures_max) return false;
     captures_[count_++] = {name, value};
+    return true;
   }
   /// Returns the value of a name; an empty text if there is none.
   std::string_view get(std::string_view name) const noexcept {

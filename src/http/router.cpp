@@ -3,6 +3,7 @@
 #include <beck/http/router.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -49,7 +50,8 @@ void say_all_methods(void*, request&, response& r) {
 }
 
 void say_too_deep(void*, request&, response& r) {
-  r.status(status::internal_server_error).send("routers in each other without end\n");
+  r.status(status::internal_server_error)
+      .send("routers in each other without end, or with more than 8 parameters\n");
 }
 
 void keep(void*) noexcept {}
@@ -113,8 +115,9 @@ route_choice router::choose(request& q) const {
   const detail::route* const chosen = search.found->find(q.method());
   if (chosen == nullptr && q.method() == method::other) return {&unknown_method, nullptr, 0};
   if (chosen == nullptr) return {&allow, const_cast<std::string*>(&search.found->allow), 0};
-  for (std::size_t i = 0; i < chosen->names.size(); ++i)
-    match.add(chosen->names[i], search.captures[i]);
+  for (std::size_t i = 0; i < chosen->names.size(); ++i) {
+    if (!match.add(chosen->names[i], search.captures[i])) return {&too_deep, nullptr, 0};
+  }
   if (chosen == search.found->of_all) match.enter(search.below, q.path());
   if (chosen->table.choose == nullptr)
     return {&chosen->table, chosen->handler, chosen->body_bytes, chosen->waits_for_events};
@@ -122,6 +125,22 @@ route_choice router::choose(request& q) const {
   if (inner.body_bytes == 0) inner.body_bytes = chosen->body_bytes;
   inner.waits_for_events = inner.waits_for_events || chosen->waits_for_events;
   return inner;
+}
+
+task<> router::operator()(request& q, response& r) const {
+  const route_choice chosen = choose(q);
+  const handler_table& table = *chosen.table;
+  if (table.callback != nullptr) {
+    throw std::logic_error(
+        "a route whose handler takes its exchange over was chosen inside another handler");
+  }
+  if (!connection_of(q).enter_route(chosen)) co_return;
+  if (table.plain != nullptr) {
+    table.plain(chosen.handler, q, r);
+  } else {
+    auto work = table.coroutine(chosen.handler, q, r);
+    co_await std::move(work);
+  }
 }
 
 }  // namespace beck::http

@@ -57,6 +57,82 @@ CONFORMANCE("http: a router calls functions, coroutines and callbacks, with thei
   CHECK(all[5].body == "id 2 none ");
 }
 
+CONFORMANCE("http: a router inside a handler serves all that it serves by itself") {
+  http::router site;
+  int small = 0;
+  site.get("/plain/{id}", say_id)
+      .post("/count", count_body, http::route_options().body_bytes(4))
+      .post(
+          "/small",
+          [&](http::request&, http::response& r) {
+            ++small;
+            r.send("small");
+          },
+          http::route_options().body_bytes(4))
+      .get("/coroutine/{id}", [](http::request& q, http::response& r) -> task<> {
+        r.send(q.param("id"));
+        co_return;
+      });
+  served s([site](http::request& q, http::response& r) -> task<> {
+    if (q.get("X-Key") != "1") {
+      r.status(401).send("who?\n");
+      co_return;
+    }
+    r.set("X-Frame-Options", "DENY");
+    co_await site(q, r);
+  });
+  const auto with_key = [](std::string text) {
+    return text.insert(text.find("\r\n") + 2, "X-Key: 1\r\n");
+  };
+  const auto all =
+      s.ask(get("/plain/1") + with_key(get("/plain/2")) + with_key(get("/coroutine/3")) +
+            with_key(get("/nowhere")) + with_key(ask_for("PUT", "/count")) +
+            with_key(post("/count", "1234")) + with_key(last_get("/%ZZ")));
+  REQUIRE(all.size() == 7);
+  CHECK(all[0].status == 401);
+  CHECK(all[1].body == "id 2 none ");
+  CHECK(all[2].body == "3");
+  CHECK(all[3].status == 404);
+  CHECK(has(all[3].fields, "X-Frame-Options: DENY\r\n"));
+  CHECK(all[4].status == 405);
+  CHECK(has(all[4].fields, "Allow: POST, OPTIONS\r\n"));
+  CHECK(all[5].body == "4");
+  CHECK(all[6].status == 400);
+  const auto length = s.ask(with_key(post("/small", "1234")) + with_key(post("/small", "12345")));
+  REQUIRE(length.size() == 2);
+  CHECK(length[0].body == "small");
+  CHECK(length[1].status == 413);
+  CHECK(small == 1);
+  const std::string chunked =
+      "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+  const auto chunks = s.ask(with_key(chunked));
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].status == 413);
+}
+
+CONFORMANCE("http: a router inside a handler refuses what it cannot serve there") {
+  http::router inner;
+  inner.get("/{a}/{b}/{c}/{d}/{e}",
+            [](http::request& q, http::response& r) { r.send(q.param("e")); });
+  inner.get("/taken", [](http::exchange x) { x.response().send("never"); });
+  const auto inside = [inner](http::request& q, http::response& r) -> task<> {
+    co_await inner(q, r);
+  };
+  http::router site;
+  site.get("/{f}/{g}/{h}/i/{j}", inside).get("/p/{q}/r/s/t", inside).get("/taken", inside);
+  int thrown = 0;
+  served s(site);
+  s.server.on_finish(
+      [&](const http::exchange_record& record) { thrown += record.thrown != nullptr ? 1 : 0; });
+  const auto all = s.ask(get("/1/2/3/i/5") + get("/p/2/r/s/t") + last_get("/taken"));
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].status == 500);  // 4 parameters and 5
+  CHECK(all[1].body == "t");
+  CHECK(all[2].status == 500);
+  CHECK(thrown == 1);
+}
+
 CONFORMANCE("http: a parameter of more than a hundred bytes is whole, and so is the next one") {
   http::router site;
   site.get("/{id}", say_id);

@@ -115,6 +115,12 @@ class router {
   /// Returns the handler of a request. For the server.
   detail::route_choice choose(request& q) const;
 
+  /// Serves a request inside another handler, such as one that checks a login first; the answers of
+  /// the router, such as 404, are served, too. Call it once for a request, before its body is read;
+  /// the router must live until the task ends. The limit of a route for bodies holds if it is below
+  /// that of the server. Throws std::logic_error if the route's handler takes an exchange.
+  task<> operator()(request& q, response& r) const;
+
  private:
   void add(method m, std::string_view pattern, void* handler, const detail::handler_table& table,
            const route_options& how);
