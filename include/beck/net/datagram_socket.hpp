@@ -48,9 +48,6 @@ class basic_datagram_socket
   static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
 
   using base::base;
-  basic_datagram_socket(basic_datagram_socket&&) noexcept = default;
-  basic_datagram_socket& operator=(basic_datagram_socket&&) noexcept = default;
-  ~basic_datagram_socket() = default;
 
   // Beside these: options whose number depends on the version of IP.
   using base::get_option;

@@ -43,7 +43,13 @@ class [[nodiscard]] accept_operation : public operation {
 
   io_result<Socket> await_resume() noexcept {
     result_error ec = this->error();
-    if (!ec && elsewhere_ != nullptr) ec = move_elsewhere();
+    if (!ec && elsewhere_ != nullptr) {
+      try {
+        socket_ = Socket(*elsewhere_);
+      } catch (...) {
+        ec = error::make_error_code(error::no_memory);
+      }
+    }
     if (!ec) {
       ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1),
                                        Socket::protocol_type::protocol());
@@ -58,16 +64,6 @@ class [[nodiscard]] accept_operation : public operation {
   }
 
  private:
-  /// Makes the socket one of the other context.
-  error_code move_elsewhere() noexcept {
-    try {
-      socket_ = Socket(*elsewhere_);
-      return error_code();
-    } catch (const std::exception&) {
-      return error::make_error_code(error::no_memory);
-    }
-  }
-
   Socket socket_;
   endpoint_type* peer_;
   io_context* elsewhere_;
@@ -206,9 +202,6 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
       : basic_socket_acceptor(context) {
     this->assign(protocol, handle);
   }
-  basic_socket_acceptor(basic_socket_acceptor&&) noexcept = default;
-  basic_socket_acceptor& operator=(basic_socket_acceptor&&) noexcept = default;
-  ~basic_socket_acceptor() = default;
 
   /// Starts to listen; `backlog` bounds the connections that wait to be accepted. Errors: those of
   /// listen(2), such as address_in_use. Source: listen(2).
@@ -230,16 +223,15 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   detail::accept_operation<socket_type> async_accept() {
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
-  /// As above, with a socket whose operations complete on `executor`.
-  template <class Other>
-    requires(detail::executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
-  detail::accept_operation<socket_type> async_accept(const Other& executor) {
-    return accept_on(executor);
+  /// As above, with a socket on `where`: whose operations complete on an executor, or of another
+  /// context. That must live until the accept completes or this context is destroyed; after an
+  /// error the closed socket is one of this context. Errors: operation_not_supported in a
+  /// simulation, no_memory, both for another context.
+  template <class Where>
+    requires detail::accept_place<std::decay_t<Where>>
+  detail::accept_operation<socket_type> async_accept(Where&& where) {
+    return accept_on(where);
   }
-  /// As above, with a socket of another context, which must live until the accept completes or this
-  /// context is destroyed; after an error the closed socket is one of this context. Errors:
-  /// operation_not_supported in a simulation, no_memory.
-  detail::accept_operation<socket_type> async_accept(io_context& other) { return accept_on(other); }
   /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
   /// (error_code). Errors: already_open.
   detail::accept_into_operation async_accept(detail::stream_object& peer) {
@@ -325,15 +317,13 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   }
 
  private:
-  detail::accept_operation<socket_type> accept_on(io_context& other,
-                                                  endpoint_type* endpoint = nullptr) {
-    if (&other == &context()) return {this->descriptor_, socket_on(other), endpoint};
-    return {this->descriptor_, socket_on(this->object_executor()), endpoint, &other};
-  }
-  template <detail::executor_like Other>
-  detail::accept_operation<socket_type> accept_on(const Other& executor,
-                                                  endpoint_type* endpoint = nullptr) {
-    return {this->descriptor_, socket_on(executor), endpoint};
+  template <class Where>
+  detail::accept_operation<socket_type> accept_on(Where& where, endpoint_type* peer = nullptr) {
+    if constexpr (std::is_base_of_v<io_context, Where>) {
+      if (&where != &context())
+        return {this->descriptor_, socket_on(this->object_executor()), peer, &where};
+    }
+    return {this->descriptor_, socket_on(where), peer};
   }
   socket_type socket_on(io_context& other) { return socket_type(other); }
   template <detail::executor_like Other>

@@ -24,9 +24,6 @@ class basic_stream_socket
   };
 
   using base::base;
-  basic_stream_socket(basic_stream_socket&&) noexcept = default;
-  basic_stream_socket& operator=(basic_stream_socket&&) noexcept = default;
-  ~basic_stream_socket() = default;
 
   /// Sends at least one byte, as write_some(). Returns the number of bytes sent; throws io_error on
   /// failure.
