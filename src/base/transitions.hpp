@@ -27,7 +27,10 @@ struct transition {
 template <class State>
 consteval std::uint8_t any_of(std::initializer_list<State> states) {
   unsigned bits = 0;
-  for (const State state : states) bits |= 1U << static_cast<unsigned>(state);
+  for (const State state : states) {
+    if (static_cast<unsigned>(state) >= 8) throw "a table has at most 8 states";
+    bits |= 1U << static_cast<unsigned>(state);
+  }
   return static_cast<std::uint8_t>(bits);
 }
 

@@ -53,12 +53,11 @@ struct dump_access {
   static const task_root* starts(const queue_entry& entry) noexcept {
     return entry.run == &task_root::begin ? static_cast<const task_root*>(&entry) : nullptr;
   }
-  static constexpr wait_kind waits_for_turn{
-      [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
-
   /// If `entry` reschedules a coroutine, notes in its scope that it waits for its turn. The
   /// rescheduling itself does not note that: it would cost too much.
   static void note_scheduled(queue_entry& entry) noexcept {
+    static constexpr wait_kind waits_for_turn{
+        [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
     if (entry.run != &schedule_operation::resume) return;
     scope& home = *static_cast<schedule_operation&>(entry).home_;
     if (home.leaf_ == nullptr && home.wait_at(&entry, waits_for_turn)) home.since_ = 0;
@@ -84,11 +83,7 @@ struct dump_access {
     while (at->leaf_ != nullptr && at->kind_->what == wait_kind::leaf::inner_scope) {
       at = static_cast<const scope*>(at->leaf_);
     }
-    if (at->leaf_ == nullptr) {
-      // A scope that keeps its coroutine, or asks another context, has an entry under way.
-      const bool is_queued = at->pending_ || at->message_;
-      return {is_queued ? &waits_for_turn : nullptr, nullptr, 0, at->stop_requested()};
-    }
+    if (at->leaf_ == nullptr) return {nullptr, nullptr, 0, at->stop_requested()};
     return {at->kind_, at->leaf_, at->since_, at->stop_requested()};
   }
 

@@ -105,8 +105,8 @@ bool connection::enter_route(const route_choice& chosen) noexcept {
   exchange_state& x = *active_;
   x.waits_for_events = x.waits_for_events || chosen.waits_for_events;
   const bool is_unread = x.data_bytes == 0 && x.decoder.bytes() == 0;
-  if (chosen.body_bytes != 0 && is_unread && x.body_refusal == refusal::none)
-    bound_body(chosen.body_bytes);
+  const bool is_less = chosen.body_bytes != 0 && chosen.body_bytes < x.body_bytes_max;
+  if (is_less && is_unread && x.body_refusal == refusal::none) bound_body(chosen.body_bytes);
   return x.body_refusal == refusal::none;
 }
 

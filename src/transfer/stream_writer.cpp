@@ -107,14 +107,13 @@ std::size_t stream_writer::gather(writer_source::part_array& parts) noexcept {
 }
 
 /// Returns whether there were bytes, and the stream has taken all.
-bool stream_writer::write_once(bool last) noexcept {
+bool stream_writer::write_once() noexcept {
   writer_source::part_array parts;
   const const_buffer_span waiting(parts, gather(parts));
   const std::size_t offered = bytes_of(waiting);
   if (offered == 0) return false;
   error_code ec;
-  const std::size_t sent =
-      last ? stream_->write_last(waiting, ec) : stream_->write_now(waiting, ec);
+  const std::size_t sent = stream_->write_now(waiting, ec);
   take_sent(sent);
   if (ec && ec != error::would_block) {
     source_.take_write_error(ec);
@@ -124,9 +123,9 @@ bool stream_writer::write_once(bool last) noexcept {
   return sent == offered;
 }
 
-void stream_writer::flush_until_full(bool last) noexcept {
+void stream_writer::flush() noexcept {
   unsigned writes = 0;
-  while (state_ == state::idle && write_once(last)) {
+  while (state_ == state::idle && write_once()) {
     if (++writes == writes_max_) return schedule();
   }
 }
@@ -134,10 +133,13 @@ void stream_writer::flush_until_full(bool last) noexcept {
 void stream_writer::send_behind(const_buffer_span parts) {
   if (state_ != state::idle) return source_.keep_rest(parts, 0);
   writer_source::part_array all;
-  std::size_t count = gather(all);
+  std::size_t count = source_.gather(all);
   const std::size_t before = bytes_of({all, count});
   for (const const_buffer& part : parts) {
-    if (count == writer_source::parts_max) return source_.keep_rest(parts, 0);
+    if (count == writer_source::parts_max) {
+      source_.keep_rest(parts, 0);
+      return flush();
+    }
     all[count++] = part;
   }
   error_code ec;
@@ -151,8 +153,12 @@ void stream_writer::send_behind(const_buffer_span parts) {
   try {
     source_.keep_rest(parts, of_parts);  // first: take_sent() may add bytes that follow
   } catch (...) {
-    if (of_parts == 0) throw;
-    return source_.take_write_error(error::make_error_code(error::no_memory));
+    if (of_parts != 0) {
+      return source_.take_write_error(error::make_error_code(error::no_memory));
+    }
+    take_sent(sent);
+    flush();  // the rest of what was gathered
+    throw;
   }
   take_sent(sent - of_parts);
   if (sent < before + bytes_of(parts)) {

@@ -92,12 +92,10 @@ class stream_writer {
   /// Sends at the end of the turn.
   void schedule() noexcept;
   /// Sends at once, and in the background if the stream is full.
-  void flush() noexcept { flush_until_full(false); }
-  /// As flush(); the caller ends the stream behind these bytes.
-  void flush_last() noexcept { flush_until_full(true); }
+  void flush() noexcept;
   /// Sends at once all that is gathered and `parts` behind it, without a copy of the bytes that the
-  /// stream takes; the rest goes to keep_rest(). Throws what keep_rest() throws, if nothing of
-  /// `parts` was sent.
+  /// stream takes; the rest goes to keep_rest(). Throws what gather() and keep_rest() throw, if
+  /// nothing of `parts` was sent.
   void send_behind(const_buffer_span parts);
   /// Waits until no coroutine writes: after flush(), until everything was sent or the writer has
   /// stopped. Returns the error of the wait.
@@ -117,8 +115,7 @@ class stream_writer {
 
   static void run_turn_end(queue_entry* entry, runner* where);
   std::size_t gather(writer_source::part_array& parts) noexcept;
-  void flush_until_full(bool last) noexcept;
-  bool write_once(bool last) noexcept;
+  bool write_once() noexcept;
   void write_in_background() noexcept;
   static task<> write_rest(share self);
   void end_writing() noexcept;

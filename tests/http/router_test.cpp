@@ -111,6 +111,18 @@ CONFORMANCE("http: a router inside a handler serves all that it serves by itself
   CHECK(chunks[0].status == 413);
 }
 
+CONFORMANCE("http: a route of a router inside a handler does not raise the limit of the server") {
+  http::router site;
+  site.post("/count", count_body, http::route_options().body_bytes(1000));
+  served s([site](http::request& q, http::response& r) -> task<> { co_await site(q, r); },
+           http::limits().body_bytes(4));
+  const auto all = s.ask(
+      "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].status == 413);
+}
+
 CONFORMANCE("http: a router inside a handler refuses what it cannot serve there") {
   http::router inner;
   inner.get("/{a}/{b}/{c}/{d}/{e}",

@@ -224,9 +224,8 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
   /// As above, with a socket on `where`: whose operations complete on an executor, or of another
-  /// context. That must live until the accept completes or this context is destroyed; after an
-  /// error the closed socket is one of this context. Errors: operation_not_supported in a
-  /// simulation, no_memory, both for another context.
+  /// context. That must live until the accept completes or this context is destroyed. Errors for
+  /// another context: operation_not_supported in a simulation, no_memory.
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
   detail::accept_operation<socket_type> async_accept(Where&& where) {

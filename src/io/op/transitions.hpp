@@ -3,10 +3,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
-#include <beck/base/assert.hpp>
 #include <beck/detail/operation.hpp>
 
 #include "base/test_build.hpp"
@@ -43,10 +41,8 @@ inline constexpr std::array<transition<op_state>, op_events> transitions = [] {
 }();
 
 inline void advance(io_op& op, op_event event) noexcept {
-  const transition<op_state>& change = transitions[static_cast<std::size_t>(event)];
   note_transition(static_cast<unsigned>(op.state), static_cast<unsigned>(event));
-  BECK_ASSERT(change.may_leave(op.state), "an operation was moved against its transition table");
-  op.state = change.to;
+  advance(op.state, event, transitions);
 }
 
 // --- descriptors ---------------------------------------------------------------------------------
@@ -73,9 +69,7 @@ inline constexpr std::array<transition<slot_state>, 5> slot_transitions = [] {
 }();
 
 inline void advance(descriptor& d, slot_event event) noexcept {
-  const transition<slot_state>& change = slot_transitions[static_cast<std::size_t>(event)];
-  BECK_ASSERT(change.may_leave(d.slot), "a descriptor was moved against its transition table");
-  d.slot = change.to;
+  advance(d.slot, event, slot_transitions);
 }
 
 enum class watch_event : std::uint8_t {
@@ -99,9 +93,7 @@ inline constexpr std::array<transition<watch_state>, 5> watch_transitions = [] {
 }();
 
 inline void advance(descriptor& d, watch_event event) noexcept {
-  const transition<watch_state>& change = watch_transitions[static_cast<std::size_t>(event)];
-  BECK_ASSERT(change.may_leave(d.watch), "the watch of a descriptor was moved against its table");
-  d.watch = change.to;
+  advance(d.watch, event, watch_transitions);
 }
 
 }  // namespace beck::detail
