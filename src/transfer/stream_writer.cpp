@@ -14,11 +14,11 @@ namespace {
 
 enum class writer_event : std::uint8_t {
   start,   ///< it has a stream
-  fill,    ///< the stream is full
-  drain,   ///< the coroutine has written everything
+  write,   ///< a coroutine, or the holder of a loan, begins to write
+  drain,   ///< it has written everything
   stop,    ///< nothing more is sent
-  defer,   ///< nothing more is sent, but the coroutine still writes
-  finish,  ///< that coroutine has ended
+  defer,   ///< nothing more is sent, but one of them still writes
+  finish,  ///< that one has ended
 };
 
 /// In the order of writer_event.
@@ -26,7 +26,7 @@ constexpr std::array<transition<stream_writer::state>, 6> table = [] {
   using enum stream_writer::state;
   return std::array<transition<stream_writer::state>, 6>{{
       /* start  */ {idle, any_of({stopped})},
-      /* fill   */ {writing, any_of({idle})},
+      /* write  */ {writing, any_of({idle})},
       /* drain  */ {idle, any_of({writing})},
       /* stop   */ {stopped, any_of({idle})},
       /* defer  */ {stopping, any_of({writing})},
@@ -106,6 +106,10 @@ std::size_t stream_writer::gather(writer_source::part_array& parts) noexcept {
   }
 }
 
+std::size_t stream_writer::write_now(const_buffer_span parts, error_code& ec) noexcept {
+  return is_last_ ? stream_->write_last(parts, ec) : stream_->write_now(parts, ec);
+}
+
 /// Returns whether there were bytes, and the stream has taken all.
 bool stream_writer::write_once() noexcept {
   writer_source::part_array parts;
@@ -113,13 +117,13 @@ bool stream_writer::write_once() noexcept {
   const std::size_t offered = bytes_of(waiting);
   if (offered == 0) return false;
   error_code ec;
-  const std::size_t sent = stream_->write_now(waiting, ec);
+  const std::size_t sent = write_now(waiting, ec);
   take_sent(sent);
   if (ec && ec != error::would_block) {
     source_.take_write_error(ec);
     return false;
   }
-  if (sent < offered) write_in_background();
+  if (sent < offered) send_in_background();
   return sent == offered;
 }
 
@@ -143,7 +147,7 @@ void stream_writer::send_behind(const_buffer_span parts) {
     all[count++] = part;
   }
   error_code ec;
-  const std::size_t sent = stream_->write_now({all, count}, ec);
+  const std::size_t sent = write_now({all, count}, ec);
   const std::size_t of_parts = sent > before ? sent - before : 0;
   sent_ += of_parts;
   if (ec && ec != error::would_block) {
@@ -162,17 +166,15 @@ void stream_writer::send_behind(const_buffer_span parts) {
   }
   take_sent(sent - of_parts);
   if (sent < before + bytes_of(parts)) {
-    write_in_background();
+    send_in_background();
   } else {
     flush();  // bytes that take_sent() has added
   }
 }
 
-void stream_writer::write_in_background() noexcept {
+void stream_writer::send_in_background() noexcept {
   if (state_ != state::idle) return;
-  advance(state_, writer_event::fill, table);
-  idle_.reset();
-  source_.begin_stall();
+  begin_writing();
   try {
     co_spawn(executor_, write_rest(share(*this)),
              [self = share(*this)](const std::exception_ptr& failed) {
@@ -197,6 +199,12 @@ task<> stream_writer::write_rest(share self) {
     w.take_sent(sent.value_);
     if (sent.error()) w.source_.take_write_error(sent.error());
   }
+}
+
+void stream_writer::begin_writing() noexcept {
+  advance(state_, writer_event::write, table);
+  idle_.reset();
+  source_.begin_stall();
 }
 
 void stream_writer::end_writing() noexcept {

@@ -74,8 +74,8 @@ class stream_writer {
   enum class state : std::uint8_t {
     stopped,   ///< it has no stream, or sends nothing more
     idle,      ///< everything was sent, or is sent at the end of the turn
-    writing,   ///< the stream was full: a coroutine writes
-    stopping,  ///< it was stopped while the coroutine writes
+    writing,   ///< a coroutine writes, because the stream was full, or the holder of a loan
+    stopping,  ///< it was stopped while one of them writes
   };
 
   /// Makes a stopped writer. `writes_max`: the number of writes in a turn, before other work gets
@@ -97,11 +97,18 @@ class stream_writer {
   /// stream takes; the rest goes to keep_rest(). Throws what gather() and keep_rest() throw, if
   /// nothing of `parts` was sent.
   void send_behind(const_buffer_span parts);
+  /// Sends in the background, never before it returns.
+  void send_in_background() noexcept;
+  /// Notes that the end of the stream follows what is gathered: where the stream can, both leave in
+  /// one packet (byte_stream::write_last()). Requires that nothing is added later.
+  void end_follows() noexcept { is_last_ = true; }
   /// Waits until no coroutine writes: after flush(), until everything was sent or the writer has
   /// stopped. Returns the error of the wait.
   task<error_code> wait_until_idle();
 
-  /// Returns whether a coroutine writes.
+  class loan;
+
+  /// Returns whether a coroutine writes, or a loan lives.
   bool is_writing() const noexcept { return state_ == state::writing || state_ == state::stopping; }
   bool is_stopped() const noexcept { return state_ == state::stopped || state_ == state::stopping; }
   /// Returns the number of bytes that the stream has taken.
@@ -115,9 +122,10 @@ class stream_writer {
 
   static void run_turn_end(queue_entry* entry, runner* where);
   std::size_t gather(writer_source::part_array& parts) noexcept;
+  std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept;
   bool write_once() noexcept;
-  void write_in_background() noexcept;
   static task<> write_rest(share self);
+  void begin_writing() noexcept;
   void end_writing() noexcept;
   void take_sent(std::size_t bytes) noexcept;
 
@@ -130,6 +138,27 @@ class stream_writer {
   const unsigned writes_max_;
   state state_ = state::stopped;
   bool is_posted_ = false;  // turn_end_; in any state, because an entry cannot be withdrawn
+  bool is_last_ = false;    // the end of the stream follows
+};
+
+/// While it lives its holder writes to the stream, such as a file by the kernel, and the writer does
+/// not. Requires of the writer: neither is_writing() nor is_stopped(). The writer must live as long.
+class stream_writer::loan {
+ public:
+  explicit loan(stream_writer& of) noexcept : writer_(of) { of.begin_writing(); }
+  loan(const loan&) = delete;
+  loan& operator=(const loan&) = delete;
+  /// Gives the stream back. What was gathered meanwhile is sent by the next flush() or schedule(),
+  /// for which end_stall() is a place.
+  ~loan() { writer_.end_writing(); }
+  /// Counts bytes that the stream has taken: the first ones of what is gathered, then others.
+  void take_sent(std::size_t gathered, std::size_t others) noexcept {
+    writer_.sent_ += others;
+    if (gathered != 0) writer_.take_sent(gathered);
+  }
+
+ private:
+  stream_writer& writer_;
 };
 
 }  // namespace beck::detail

@@ -48,9 +48,15 @@ class narrow_stream final : public beck::byte_stream {
   }
   std::size_t write_now(beck::const_buffer_span parts, error_code& ec) noexcept override {
     ++writes;
+    was_last = false;
     ec = fails;
     if (!ec && room == 0) ec = error::would_block;
     return ec ? 0 : take(parts);
+  }
+  std::size_t write_last(beck::const_buffer_span parts, error_code& ec) noexcept override {
+    const std::size_t sent = write_now(parts, ec);
+    was_last = true;
+    return sent;
   }
   task<beck::io_result<>> finish() override { co_return beck::io_result<>(); }
   beck::detail::stream_object& socket() noexcept override { return socket_; }
@@ -71,6 +77,7 @@ class narrow_stream final : public beck::byte_stream {
   std::size_t room = SIZE_MAX / 2;
   error_code fails;
   int writes = 0, waits = 0;
+  bool was_last = false;  // the last write by write_now() or write_last() was by that
 
  private:
   std::size_t take(beck::const_buffer_span parts) {
@@ -487,4 +494,82 @@ TEST_CASE("writer: a wait until it is idle ends with the bytes, or with a stop")
   f.s->stream.widen(1);
   f.settle();
   CHECK(ended == 2);
+}
+
+TEST_CASE("writer: a send in the background leaves after the call, not at its place") {
+  fixture f;
+  f.s->waiting = "abc";
+  f.s->writer.send_in_background();
+  CHECK(f.s->writer.is_writing());
+  f.s->writer.flush();  // it waits for the coroutine, too
+  CHECK(f.s->stream.taken.empty());
+  f.settle();
+  CHECK(f.s->stream.taken == "abc");
+  CHECK(f.s->stalls == 1);
+  CHECK(f.s->stall_ends == 1);
+  f.s->writer.stop();
+  f.s->writer.send_in_background();
+  CHECK_FALSE(f.s->writer.is_writing());
+}
+
+TEST_CASE("writer: the last bytes leave with the end of the stream") {
+  fixture f;
+  f.s->waiting = "abc";
+  f.s->writer.flush();
+  CHECK_FALSE(f.s->stream.was_last);
+  f.s->waiting = "def";
+  f.s->writer.end_follows();
+  f.s->writer.flush();
+  CHECK(f.s->stream.was_last);
+  const beck::const_buffer part = buffer_of("ghi");
+  f.s->stream.was_last = false;
+  f.s->writer.send_behind({&part, 1});
+  CHECK(f.s->stream.was_last);
+  CHECK(f.s->stream.taken == "abcdefghi");
+}
+
+TEST_CASE("writer: nothing leaves while the stream is lent") {
+  fixture f;
+  f.s->waiting = "head ";
+  {
+    stream_writer::loan lent(f.s->writer);
+    CHECK(f.s->writer.is_writing());
+    CHECK(f.s->stalls == 1);
+    f.s->say("more");
+    f.s->writer.flush();
+    f.settle();
+    CHECK(f.s->stream.writes == 0);
+    lent.take_sent(5, 1000);
+    CHECK(f.s->waiting == "more");
+    CHECK(f.s->writer.sent() == 1005);
+    CHECK(f.s->stall_ends == 0);
+  }
+  CHECK(f.s->stall_ends == 1);
+  f.s->writer.flush();
+  CHECK(f.s->stream.taken == "more");
+  {
+    const stream_writer::loan lent(f.s->writer);
+    f.s->writer.stop();
+    CHECK(f.s->writer.is_writing());
+  }
+  CHECK(f.s->writer.is_stopped());
+  CHECK_FALSE(f.s->writer.is_writing());
+  CHECK(f.s->stall_ends == 2);
+}
+
+TEST_CASE("writer: a wait until it is idle ends with a loan") {
+  fixture f;
+  std::optional<stream_writer::loan> lent(std::in_place, f.s->writer);
+  bool ended = false;
+  const auto wait = [&]() -> task<> {
+    const error_code ec = co_await f.s->writer.wait_until_idle();
+    CHECK_FALSE(ec);
+    ended = true;
+  };
+  beck::co_spawn(*f.ctx, wait, beck::detached);
+  f.settle();
+  CHECK_FALSE(ended);
+  lent.reset();
+  f.settle();
+  CHECK(ended);
 }
