@@ -16,10 +16,8 @@ beck_library(beck_http
     http/conditions.cpp
     http/connection.cpp
     http/connection_body.cpp
-    http/connection_file.cpp
     http/connection_handler.cpp
     http/connection_refusal.cpp
-    http/connection_reply.cpp
     http/connection_stream.cpp
     http/connection_tunnel.cpp
     http/connection_watch.cpp
@@ -47,6 +45,9 @@ beck_library(beck_http
     http/posix_listener.cpp
     http/range.cpp
     http/refusal.cpp
+    http/reply_file.cpp
+    http/reply_output.cpp
+    http/reply_side.cpp
     http/reply_state.cpp
     http/response.cpp
     http/route_table.cpp

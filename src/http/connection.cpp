@@ -13,12 +13,6 @@
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
-namespace {
-
-constexpr std::size_t outbox_max = 65'536;  // above it the replies of a pipeline are sent
-
-}  // namespace
-
 void input::consume(std::size_t bytes) noexcept {
   if (lease_.empty()) {
     own_.consume(bytes);
@@ -87,23 +81,25 @@ class connection::handler_call {
 };
 
 connection::connection(std::shared_ptr<worker> of)
-    : worker_(std::move(of)), plain_(worker_->executor()), receiving_(*this), sending_(*this) {
-  flush_request_.run = &flush_entry;
-}
+    : worker_(std::move(of)), plain_(worker_->executor()), receiving_(*this), replies_(*this) {}
 
 connection::~connection() { worker_->uncount(*this); }  // one that was never begun
 
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
+phase_clock& connection::clock() const noexcept { return worker_->clock(); }
+date_line& connection::date() const noexcept { return worker_->date(); }
 
 task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
   connection& c = *self;
+  reply_output& output = c.replies_.output();
   bool alive = true;
   if (layer != nullptr) alive = co_await c.make_layer(*layer);
+  if (alive) output.start(*c.stream_);
   while (alive) {
     parse_status head = c.parse_head();
     while (head == parse_status::more) {
-      if (!c.outbox_.empty()) c.flush_now();
-      if (!c.outbox_.empty()) alive = co_await c.flush();
+      if (!output.empty()) output.flush_now();
+      if (!output.empty()) alive = co_await output.flush();
       alive = alive && c.begin_waiting();
       if (!alive) break;
       auto received = co_await c.stream_->receive();
@@ -133,7 +129,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     } else {
       c.copy_head();
       request q(c.active_->head, c);
-      response r(c);
+      response r(c.replies_);
       thrown = co_await handler_call(c, c.call_coroutine(chosen, q, r));
     }
     c.end_exchange(std::move(thrown));
@@ -143,7 +139,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     if (!c.may_go_on()) break;
     c.active_->drop_text();
     c.active_->parser.reset();
-    if (c.outbox_.size() >= outbox_max) alive = co_await c.flush();
+    if (!output.has_room()) alive = co_await output.flush();
   }
   if (c.is_tunnel_) co_return;
   if (c.late_ == refusal::head_late && !c.lost_) c.refuse(refusal::head_late);
@@ -160,9 +156,7 @@ void connection::ended() noexcept {
 }
 
 void connection::abandon() noexcept {
-  const reply_write::handler room = std::move(room_done_);
-  const reply_flush::handler flush = std::move(flush_done_);
-  waits_for_room_ = waits_for_flush_ = false;
+  replies_.drop_waits();
   if (active_ == nullptr) return;
   const client_wait::handler gone = std::move(active_->client_gone);
   active_->waits_for_end = false;
@@ -200,7 +194,7 @@ bool connection::end_waiting(io_result<buffer_lease>&& received) {
   if (received.error()) {
     if (receiving_.in != phase::none) worker_->clock().enter(receiving_, phase::none);
     peer_ended_ = received.error() == error::eof;
-    if (!peer_ended_ && late_ == refusal::none) lost_ = true;
+    if (!peer_ended_ && late_ == refusal::none) lose();
     return false;
   }
   input_.add(std::move(received).value());
@@ -218,8 +212,9 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 /// Sends the rest, then closes so that the peer can read all of it: a close with input that was not
 /// read would reset the connection.
 task<> connection::close_gently() {
-  flush_now(true);
-  const bool sent = co_await flush();
+  reply_output& output = replies_.output();
+  output.flush_last();
+  const bool sent = co_await output.flush();
   // A close would reset the connection, and drop what was held back.
   const bool may_reset = !(peer_ended_ && input_.empty());
   if (sent && !lost_ && (may_reset || !stream_->is_plain())) co_await finish_stream();
@@ -236,33 +231,28 @@ task<> connection::close_gently() {
     }
   }
   worker_->clock().enter(receiving_, phase::none);
-  lost_ = true;
+  close();
+}
+
+void connection::close() noexcept {
   stream_->close();
+  lose();
 }
 
 /// Says the end of what is sent. A layer may have taken bytes that the peer has not: they have the
 /// time of a reply.
 task<> connection::finish_stream() {
-  worker_->clock().enter(sending_, phase::reply);
-  taken_at_check_ = bytes_taken_;
+  replies_.output().begin_watch();
   bool again = true;
   while (again && !lost_) {
     auto ended = co_await stream_->finish();
     again = ended.error() == error::timeout;
   }
-  worker_->clock().enter(sending_, phase::none);
+  replies_.output().end_watch();
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
-  if (&entry == &sending_) {
-    if (bytes_taken_ == taken_at_check_) {
-      lose();
-    } else {
-      taken_at_check_ = bytes_taken_;
-      worker_->clock().enter(sending_, phase::reply);
-    }
-    return;
-  }
+  if (replies_.output().is_timed_by(entry)) return replies_.output().check_progress();
   error_code closed;  // the coroutine sees that
   switch (was) {
     case phase::head:
@@ -292,8 +282,7 @@ void connection::on_due(timed_entry& entry, phase was) {
     case phase::idle:
     case phase::draining:
     case phase::linger:
-      lost_ = true;
-      stream_->close();
+      close();
       break;
     case phase::none:
     case phase::reply:
@@ -314,8 +303,8 @@ void connection::lose() noexcept {
   stream_->socket().close();
   end_client_wait(error_code());  // first: a stop would cancel the wait
   if (handler_scope_ != nullptr) handler_scope_->stop();
-  if (!writing_) outbox_.clear();
-  wake_writers();
+  replies_.output().stop();
+  replies_.wake();
   if (active_ != nullptr && active_->is_taken()) worker_->note_left(*this);
   if (is_tunnel_ && course_ended_) worker_->remove(*this);
 }

@@ -2,9 +2,8 @@
 // One connection of a server: it waits for input without a buffer, parses heads where they lie,
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
 // connection, connection_stream.cpp the stream below it, connection_tunnel.cpp its way out of HTTP,
-// connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
-// connection_refusal.cpp the replies to refused messages, connection_file.cpp files as bodies of
-// replies, connection_body.cpp the bodies of requests, connection_watch.cpp clients that leave.
+// connection_handler.cpp the calls of handlers, connection_refusal.cpp the replies to refused
+// messages, connection_body.cpp the bodies of requests, connection_watch.cpp clients that leave.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +25,15 @@
 #include <beck/net/socket_stream.hpp>
 
 #include "coro/task_completion.hpp"
-#include "http/outbox.hpp"
 #include "http/phase_clock.hpp"
+#include "http/reply_side.hpp"
 #include "http/reply_state.hpp"
 #include "http/route_match.hpp"
 
 namespace beck::http::detail {
 
 class worker;
+class date_line;
 
 /// The received bytes that are not consumed. They lie in the buffer that the context has lent, or,
 /// if more has to be received behind them, in memory of their own. Behind them
@@ -133,6 +133,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
+  /// As lose(), but a layer says the end to the peer.
+  void close() noexcept;
   /// As lose(), also while an exchange object has the request, which may be kept for ever.
   void cut() noexcept;
 
@@ -185,23 +187,18 @@ class connection : public std::enable_shared_from_this<connection> {
   bool body_is_whole() const noexcept;
   const any_io_executor& executor() const noexcept;
 
-  // --- for response
-  reply_state& reply() noexcept { return active_->reply; }
-  /// Throws std::logic_error if the head was sent.
-  void require_no_head() const;
-  void send(std::string_view body);
-  bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
-  /// Takes a part of `data` when there is room, and calls `done` then.
-  void wait_for_room(const_buffer data, reply_write::handler done);
-  void cancel_room() noexcept;
-  bool flush_ready(error_code& ec);
-  /// Calls `done` when the outbox is empty.
-  void wait_for_flush(reply_flush::handler done);
-  void cancel_flush() noexcept;
-  bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
-  static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> self,
-                                                  file_object& from, std::uint64_t offset,
-                                                  std::uint64_t bytes);
+  // --- for replies
+  reply_side& replies() noexcept { return replies_; }
+  exchange_state& active() noexcept { return *active_; }
+  phase_clock& clock() const noexcept;
+  date_line& date() const noexcept;
+  bool is_lost() const noexcept { return lost_; }
+  /// Returns whether the connection ends behind a reply whose head is written now.
+  bool ends_behind_reply() const noexcept;
+  /// Serves no further request.
+  void serve_no_more() noexcept { ending_ = true; }
+  /// Counts a reply that ends with the connection, before its end.
+  void note_cut() noexcept;
 
   beck::detail::list_hook hook;
   /// Linked among the newcomers until the first head is whole, and among those whose client has
@@ -218,7 +215,6 @@ class connection : public std::enable_shared_from_this<connection> {
 
   // the stream (connection_stream.cpp)
   task<bool> make_layer(stream_layer& layer);
-  void write_tunnel_head();
 
   // the course (connection.cpp)
   parse_status parse_head();
@@ -236,7 +232,6 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_excused() const noexcept;
   void answer_instead(std::string_view why);
   phase idle_phase() const noexcept;
-  void note_cut() noexcept;
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
   bool may_go_on() const noexcept;
   task<> close_gently();
@@ -259,69 +254,25 @@ class connection : public std::enable_shared_from_this<connection> {
   bool can_drop_rest() const noexcept;
   task<bool> drop_body();
 
-  // sending (connection_reply.cpp)
-  void decide_end() noexcept;
-  void write_head(bool has_body_length, std::uint64_t length);
-  void begin_stream();
-  void append_part(std::string_view text);
-  void finish_reply();
-  bool body_allowed() const noexcept;
-  void schedule_flush();
-  static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
-  void flush_now(bool last = false) noexcept;
-  void begin_writing();
-  void start_writing() noexcept;
-  task<bool> flush();
-  static task<> write_rest(std::shared_ptr<connection> self);
-  void stop_writing();
-  void wake_writers();
-
   // replies of the server's own (connection_refusal.cpp)
-  void answer(http::status status, std::string_view text);
   void refuse(refusal why);
-
-  // files (connection_file.cpp)
-  bool has_room() const noexcept;
-  error_code begin_file(std::uint64_t bytes, bool is_all = true);
-  error_code end_error() const noexcept;
-  task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
-                                          std::uint64_t bytes);
-  task<io_result<std::uint64_t>> copy(file_object& from, std::uint64_t offset, std::uint64_t bytes);
-  task<io_result<std::uint64_t>> copy_to_end(file_object& from, std::uint64_t offset);
-  task<error_code> write_block(const_buffer block, std::uint64_t& written);
-
-  struct flush_request : beck::detail::queue_entry {
-    std::shared_ptr<connection> keep;  // while it is queued
-  };
 
   std::shared_ptr<worker> worker_;
   socket_stream plain_;  // what was accepted; a layer takes it over
   owned_stream layered_;
   byte_stream* stream_ = &plain_;  // one of both
   timed_entry receiving_;
-  timed_entry sending_;
   input input_;
-  outbox outbox_;
+  reply_side replies_;
   std::unique_ptr<exchange_state> active_;
   beck::detail::scope* handler_scope_ = nullptr;  // of a suspended handler, or of a handshake
-  const_buffer room_data_;
-  reply_write::handler room_done_;
-  reply_flush::handler flush_done_;
-  manual_reset_event written_{true};
-  flush_request flush_request_;
-  std::shared_ptr<connection> tunnel_keeps_;  // this, while there is a tunnel
-  std::uint64_t bytes_taken_ = 0;             // by the socket
-  std::uint64_t taken_at_check_ = 0;
-  std::size_t operations_ = 0;  // under way
+  std::shared_ptr<connection> tunnel_keeps_;      // this, while there is a tunnel
+  std::size_t operations_ = 0;                    // under way
   refusal late_ = refusal::none;
-  bool writing_ = false;          // write_rest() runs
-  bool waits_for_room_ = false;   // room_done_ is set
-  bool waits_for_flush_ = false;  // flush_done_ is set
   bool lost_ = false;
   bool handshake_late_ = false;
   bool ending_ = false;           // no further request is served
   bool peer_ended_ = false;       // the input has ended
-  bool deferring_ = false;        // the course runs, and flushes by itself
   bool watched_ = false;          // for the end of the client
   bool client_left_ = false;      // its end, or a reset, was seen
   bool is_tunnel_ = false;        // a handler has taken the stream over

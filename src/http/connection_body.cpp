@@ -104,9 +104,8 @@ void connection::count_wait() noexcept {
 /// Sends "100 Continue" before the first wait for a body, if the client waits for it.
 void connection::send_continue() {
   if (!std::exchange(active_->continue_due, false) || active_->reply.begun) return;
-  outbox_.append(continue_line);
-  flush_now();
-  if (!outbox_.empty()) start_writing();
+  replies_.output().queue().append(continue_line);
+  replies_.output().flush_now();
 }
 
 task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> self,
@@ -181,7 +180,7 @@ task<bool> connection::drop_body() {
     std::size_t bytes = 0;
     error_code ec;
     if (!read_ready(room, bytes, ec)) {
-      const bool sent = co_await flush();
+      const bool sent = co_await replies_.output().flush();
       if (!sent) co_return false;
       auto received = co_await read_body(shared_from_this(), room);
       ec = received.error();

@@ -82,7 +82,7 @@ route_choice connection::begin_exchange() {
   if (server.reports_to() != nullptr) x.began = read_clock();
   x.continue_due = x.head.expects_continue() && x.head.framing() != body_framing::none;
   bound_body(chosen.body_bytes);
-  deferring_ = true;
+  replies_.output().hold_back();
   return chosen;
 }
 
@@ -127,7 +127,7 @@ std::exception_ptr connection::call_plain(const route_choice& chosen) {
   const bool is_kept = worker_->server().reports_to() != nullptr;  // the record needs the head
   if (is_kept) copy_head();
   request q(x.head, *this);
-  response r(*this);
+  response r(replies_);
   std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
@@ -156,7 +156,7 @@ std::exception_ptr connection::call_callback(const route_choice& chosen) {
   std::exception_ptr thrown;
   try {
     chosen.table->callback(chosen.handler,
-                           exchange(*this, request(active_->head, *this), response(*this)));
+                           exchange(*this, request(active_->head, *this), response(replies_)));
   } catch (...) {
     thrown = std::current_exception();
   }
@@ -173,10 +173,9 @@ void connection::return_exchange() noexcept {
 /// The handler has suspended: what earlier exchanges have queued goes out, and the client is
 /// watched.
 void connection::handler_suspended() noexcept {
-  deferring_ = false;
+  replies_.output().release();
+  replies_.output().flush_now();
   try {
-    flush_now();
-    if (!outbox_.empty()) start_writing();
     if (!watched_) watch_client(shared_from_this());
   } catch (...) {  // no memory: the handler is suspended, so its frame must not go now
     lose();
@@ -189,8 +188,7 @@ void connection::handler_suspended() noexcept {
 /// read would take the next request.
 void connection::end_operations() noexcept {
   if (operations_ != 0) lose();
-  cancel_room();
-  cancel_flush();
+  replies_.cancel_waits();
   end_client_wait(error::operation_aborted);
   evict_hook.unlink();
 }
@@ -205,11 +203,13 @@ bool connection::is_excused() const noexcept {
 /// Answers for a handler that has ended without a reply. `why`: for one that is not excused.
 void connection::answer_instead(std::string_view why) {
   exchange_state& x = *active_;
-  if (x.peer_ended) return answer(status::bad_request, "the body of the request was cut short\n");
-  if (x.is_stopped) return answer(status::service_unavailable, "the server is being stopped\n");
+  if (x.peer_ended)
+    return replies_.answer(status::bad_request, "the body of the request was cut short\n");
+  if (x.is_stopped)
+    return replies_.answer(status::service_unavailable, "the server is being stopped\n");
   if (x.knows_end) return lose();
   worker_->counters().failed.add();
-  answer(status::internal_server_error, why);
+  replies_.answer(status::internal_server_error, why);
 }
 
 /// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
@@ -234,7 +234,7 @@ void connection::log_failure(const std::exception_ptr& thrown) noexcept {
 void connection::end_exchange(std::exception_ptr thrown) {
   if (active_->text != nullptr) log_failure(thrown);
   end_operations();
-  deferring_ = true;
+  replies_.output().hold_back();
   exchange_state& x = *active_;
   const bool threw = thrown != nullptr;
   worker_->counters().exchanges.add();
@@ -257,10 +257,14 @@ void connection::end_exchange(std::exception_ptr thrown) {
     note_cut();
     ending_ = true;
   } else {
-    finish_reply();
+    replies_.finish();
   }
   nothing_follows_ = !x.head.keeps_alive() && body_is_whole() && input_.empty();
   if (why == refusal::none && worker_->server().reports_to() != nullptr) report(why, thrown);
+}
+
+bool connection::ends_behind_reply() const noexcept {
+  return ending_ || worker_->is_draining() || !active_->head.keeps_alive() || !can_drop_rest();
 }
 
 void connection::note_cut() noexcept {
@@ -285,7 +289,7 @@ void connection::report(refusal why, const std::exception_ptr& thrown) {
   } else if (client_left_ && !body_is_whole()) {
     record.status = number_of(status::bad_request);
   }
-  if (body_allowed()) record.reply_bytes = x.reply.sent;
+  if (replies_.body_allowed()) record.reply_bytes = x.reply.sent;
   record.why = why;
   record.cut = x.reply.cut;
   record.thrown = thrown;

@@ -58,20 +58,6 @@ std::string text_for(refusal why, const limits& bounds, std::uint64_t body_bytes
 
 }  // namespace
 
-/// Replies with a text of the server's own, whatever the handler has set.
-void connection::answer(http::status status, std::string_view text) {
-  reply_state& reply = active_->reply;
-  const bool close = reply.close;
-  reply.clear();
-  reply.close = close;
-  reply.status = status;
-  constexpr field type = field::content_type;
-  reply.fields.add(type, name_of(type), "text/plain; charset=utf-8");
-  if (status == status::method_not_allowed)
-    reply.fields.add(field::allow, name_of(field::allow), all_methods_text);
-  send(text);
-}
-
 /// Answers a message that is refused; nothing behind it is interpreted.
 void connection::refuse(refusal why) {
   worker& owner = *worker_;
@@ -85,7 +71,7 @@ void connection::refuse(refusal why) {
   }
   x.reply.clear();
   x.reply.close = true;
-  answer(status_of(why), text_for(why, owner.bounds(), x.body_bytes_max));
+  replies_.answer(status_of(why), text_for(why, owner.bounds(), x.body_bytes_max));
   if (owner.server().reports_to() != nullptr) report(why);
 }
 

@@ -34,7 +34,7 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
 /// agrees.
 void connection::require_tunnel() const {
   const exchange_state& x = *active_;
-  require_no_head();
+  replies_.require_no_head();
   if (x.text == nullptr) forbid("needs a coroutine, or an exchange");
   if (!body_is_whole()) forbid("before the whole body was read");
   if (x.reply.has_length) forbid("after content_length()");
@@ -52,28 +52,14 @@ void connection::require_tunnel() const {
 /// Sends the head, and gives the stream away.
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
-  if (!c.lost_) c.write_tunnel_head();
-  const bool sent = co_await c.flush();
+  if (!c.lost_) c.replies_.send_tunnel_head();
+  const bool sent = co_await c.replies_.output().flush();
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.is_tunnel_ = c.watched_ = true;
   c.evict_hook.unlink();
   c.worker_->counters().taken_over.add();
   c.tunnel_keeps_ = under_way.of();
   co_return io_result<tunnel>(error_code(), tunnel(c));
-}
-
-void connection::write_tunnel_head() {
-  exchange_state& x = *active_;
-  const bool upgrades = x.head.method() != method::connect;
-  if (upgrades) x.reply.status = status::switching_protocols;
-  std::string head("HTTP/1.1 ");
-  head.append(std::to_string(number_of(x.reply.status))).append(" ");
-  head.append(reason_of(x.reply.status)).append("\r\n").append(worker_->date().view());
-  if (upgrades) head.append("Connection: upgrade\r\n");
-  head.append(x.reply.fields.text()).append("\r\n");
-  ending_ = true;  // nothing else is served, whatever becomes of the head
-  x.reply.begun = x.reply.ended = true;
-  outbox_.append(head);
 }
 
 /// The tunnel has ended.
@@ -104,8 +90,9 @@ byte_stream& tunnel::stream() const noexcept { return connection_->stream(); }
 std::string_view tunnel::read_ahead() const noexcept { return connection_->read_ahead(); }
 
 task<io_result<tunnel>> response::take_over() {
-  connection_->require_tunnel();
-  return detail::connection::take_over(detail::connection::operation(*connection_));
+  detail::connection& of = to_->of();
+  of.require_tunnel();
+  return detail::connection::take_over(detail::connection::operation(of));
 }
 
 }  // namespace beck::http

@@ -60,9 +60,10 @@ struct reply_state {
   http::status status = http::status::ok;
   bool touched = false;     ///< the handler has set the status or a field
   bool has_length = false;  ///< content_length() was called
-  bool begun = false;       ///< the head is in the outbox
+  bool begun = false;       ///< the head is in the output
   bool ended = false;       ///< so is the whole body
   bool chunked = false;
+  bool half = false;    ///< the head, or all of a whole reply, is being written
   bool cut = false;     ///< the connection ends before the reply does
   bool broken = false;  ///< a part of the body is missing
   bool close = false;   ///< the connection ends after this reply
@@ -71,7 +72,7 @@ struct reply_state {
     fields.clear();
     length = sent = 0;
     status = http::status::ok;
-    touched = has_length = begun = ended = chunked = cut = broken = close = false;
+    touched = has_length = begun = ended = chunked = half = cut = broken = close = false;
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The face of a reply for handlers, and its operations: every rule that does not need the
-// connection is checked here. The connection itself writes (connection_reply.cpp).
+// connection is checked here. reply_side.cpp writes.
 #include <beck/http/response.hpp>
 
 #include <stdexcept>
@@ -39,52 +39,52 @@ void set_field(detail::reply_state& reply, field f, std::string_view name, std::
 response& response::status(http::status s) { return status(number_of(s)); }
 
 response& response::status(unsigned number) {
-  connection_->require_no_head();
+  to_->require_no_head();
   if (number < 200 || number > 599)
     throw std::invalid_argument("http: a status from 200 to 599, not " + std::to_string(number));
-  connection_->reply().status = static_cast<http::status>(number);
-  connection_->reply().touched = true;
+  to_->state().status = static_cast<http::status>(number);
+  to_->state().touched = true;
   return *this;
 }
 
-http::status response::status() const noexcept { return connection_->reply().status; }
+http::status response::status() const noexcept { return to_->state().status; }
 
 response& response::set(field f, std::string_view value) {
-  connection_->require_no_head();
-  set_field(connection_->reply(), f, name_of(f), value);
+  to_->require_no_head();
+  set_field(to_->state(), f, name_of(f), value);
   return *this;
 }
 
 response& response::set(std::string_view name, std::string_view value) {
-  connection_->require_no_head();
-  set_field(connection_->reply(), to_field(name), name, value);
+  to_->require_no_head();
+  set_field(to_->state(), to_field(name), name, value);
   return *this;
 }
 
 response& response::add(std::string_view name, std::string_view value) {
-  connection_->require_no_head();
-  add_field(connection_->reply(), to_field(name), name, value);
+  to_->require_no_head();
+  add_field(to_->state(), to_field(name), name, value);
   return *this;
 }
 
 response& response::content_length(std::uint64_t bytes) {
-  connection_->require_no_head();
-  connection_->reply().has_length = true;
-  connection_->reply().length = bytes;
-  connection_->reply().touched = true;
+  to_->require_no_head();
+  to_->state().has_length = true;
+  to_->state().length = bytes;
+  to_->state().touched = true;
   return *this;
 }
 
 response& response::close() noexcept {
-  connection_->reply().close = true;
+  to_->state().close = true;
   return *this;
 }
 
-void response::send(std::string_view body) { connection_->send(body); }
+void response::send(std::string_view body) { to_->send(body); }
 
-bool response::has_begun() const noexcept { return connection_->reply().begun; }
+bool response::has_begun() const noexcept { return to_->state().begun; }
 
-any_io_executor response::get_executor() const noexcept { return connection_->executor(); }
+any_io_executor response::get_executor() const noexcept { return to_->of().executor(); }
 
 }  // namespace beck::http
 
@@ -100,7 +100,7 @@ void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(d
 
 void reply_write::cancel() noexcept { to_->cancel_room(); }
 
-any_io_executor reply_write::get_executor() const noexcept { return to_->executor(); }
+any_io_executor reply_write::get_executor() const noexcept { return to_->of().executor(); }
 
 bool reply_flush::ready() {
   error_code ec;
@@ -111,6 +111,6 @@ void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done));
 
 void reply_flush::cancel() noexcept { to_->cancel_flush(); }
 
-any_io_executor reply_flush::get_executor() const noexcept { return to_->executor(); }
+any_io_executor reply_flush::get_executor() const noexcept { return to_->of().executor(); }
 
 }  // namespace beck::http::detail

@@ -199,8 +199,7 @@ void worker::evict() {
   leaves->is_evicted = true;
   ++evicting_;
   counters_->evicted.add();
-  leaves->stream().close();  // which says the end
-  leaves->lose();
+  leaves->close();
 }
 
 void worker::begin_handshake(connection& one) {

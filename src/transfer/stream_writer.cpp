@@ -14,7 +14,7 @@ namespace {
 
 enum class writer_event : std::uint8_t {
   start,   ///< it has a stream
-  write,   ///< a coroutine, or the holder of a loan, begins to write
+  write,   ///< a coroutine, or a borrower, begins to write
   drain,   ///< it has written everything
   stop,    ///< nothing more is sent
   defer,   ///< nothing more is sent, but one of them still writes
@@ -123,7 +123,7 @@ bool stream_writer::write_once() noexcept {
     source_.take_write_error(ec);
     return false;
   }
-  if (sent < offered) send_in_background();
+  if (sent < offered) write_in_background();
   return sent == offered;
 }
 
@@ -166,14 +166,14 @@ void stream_writer::send_behind(const_buffer_span parts) {
   }
   take_sent(sent - of_parts);
   if (sent < before + bytes_of(parts)) {
-    send_in_background();
+    write_in_background();
   } else {
     flush();  // bytes that take_sent() has added
   }
 }
 
-void stream_writer::send_in_background() noexcept {
-  if (state_ != state::idle) return;
+void stream_writer::write_in_background() noexcept {
+  if (state_ != state::idle) return;  // take_sent() has stopped it
   begin_writing();
   try {
     co_spawn(executor_, write_rest(share(*this)),

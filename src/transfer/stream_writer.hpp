@@ -74,7 +74,7 @@ class stream_writer {
   enum class state : std::uint8_t {
     stopped,   ///< it has no stream, or sends nothing more
     idle,      ///< everything was sent, or is sent at the end of the turn
-    writing,   ///< a coroutine writes, because the stream was full, or the holder of a loan
+    writing,   ///< a coroutine writes, because the stream was full, or a borrower
     stopping,  ///< it was stopped while one of them writes
   };
 
@@ -97,8 +97,6 @@ class stream_writer {
   /// stream takes; the rest goes to keep_rest(). Throws what gather() and keep_rest() throw, if
   /// nothing of `parts` was sent.
   void send_behind(const_buffer_span parts);
-  /// Sends in the background, never before it returns.
-  void send_in_background() noexcept;
   /// Notes that the end of the stream follows what is gathered: where the stream can, both leave in
   /// one packet (byte_stream::write_last()). Requires that nothing is added later.
   void end_follows() noexcept { is_last_ = true; }
@@ -106,9 +104,19 @@ class stream_writer {
   /// stopped. Returns the error of the wait.
   task<error_code> wait_until_idle();
 
-  class loan;
+  /// Lends the stream to the caller until take_back(): it writes itself, such as a file by the
+  /// kernel. Requires neither is_writing() nor is_stopped().
+  void lend() noexcept { begin_writing(); }
+  /// Counts bytes that the borrower has sent, other than gathered ones.
+  void note_sent(std::size_t bytes) noexcept { sent_ += bytes; }
+  /// Ends a loan. `gathered`: the number of gathered bytes that the borrower has sent. Those that
+  /// were gathered meanwhile are sent by the next schedule(), for which end_stall() is a place.
+  void take_back(std::size_t gathered) noexcept {
+    if (gathered != 0) take_sent(gathered);
+    end_writing();
+  }
 
-  /// Returns whether a coroutine writes, or a loan lives.
+  /// Returns whether a coroutine writes, or the stream is lent.
   bool is_writing() const noexcept { return state_ == state::writing || state_ == state::stopping; }
   bool is_stopped() const noexcept { return state_ == state::stopped || state_ == state::stopping; }
   /// Returns the number of bytes that the stream has taken.
@@ -124,6 +132,7 @@ class stream_writer {
   std::size_t gather(writer_source::part_array& parts) noexcept;
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept;
   bool write_once() noexcept;
+  void write_in_background() noexcept;
   static task<> write_rest(share self);
   void begin_writing() noexcept;
   void end_writing() noexcept;
@@ -139,26 +148,6 @@ class stream_writer {
   state state_ = state::stopped;
   bool is_posted_ = false;  // turn_end_; in any state, because an entry cannot be withdrawn
   bool is_last_ = false;    // the end of the stream follows
-};
-
-/// While it lives its holder writes to the stream, such as a file by the kernel, and the writer does
-/// not. Requires of the writer: neither is_writing() nor is_stopped(). The writer must live as long.
-class stream_writer::loan {
- public:
-  explicit loan(stream_writer& of) noexcept : writer_(of) { of.begin_writing(); }
-  loan(const loan&) = delete;
-  loan& operator=(const loan&) = delete;
-  /// Gives the stream back. What was gathered meanwhile is sent by the next flush() or schedule(),
-  /// for which end_stall() is a place.
-  ~loan() { writer_.end_writing(); }
-  /// Counts bytes that the stream has taken: the first ones of what is gathered, then others.
-  void take_sent(std::size_t gathered, std::size_t others) noexcept {
-    writer_.sent_ += others;
-    if (gathered != 0) writer_.take_sent(gathered);
-  }
-
- private:
-  stream_writer& writer_;
 };
 
 }  // namespace beck::detail

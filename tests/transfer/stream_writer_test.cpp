@@ -496,22 +496,6 @@ TEST_CASE("writer: a wait until it is idle ends with the bytes, or with a stop")
   CHECK(ended == 2);
 }
 
-TEST_CASE("writer: a send in the background leaves after the call, not at its place") {
-  fixture f;
-  f.s->waiting = "abc";
-  f.s->writer.send_in_background();
-  CHECK(f.s->writer.is_writing());
-  f.s->writer.flush();  // it waits for the coroutine, too
-  CHECK(f.s->stream.taken.empty());
-  f.settle();
-  CHECK(f.s->stream.taken == "abc");
-  CHECK(f.s->stalls == 1);
-  CHECK(f.s->stall_ends == 1);
-  f.s->writer.stop();
-  f.s->writer.send_in_background();
-  CHECK_FALSE(f.s->writer.is_writing());
-}
-
 TEST_CASE("writer: the last bytes leave with the end of the stream") {
   fixture f;
   f.s->waiting = "abc";
@@ -531,27 +515,25 @@ TEST_CASE("writer: the last bytes leave with the end of the stream") {
 TEST_CASE("writer: nothing leaves while the stream is lent") {
   fixture f;
   f.s->waiting = "head ";
-  {
-    stream_writer::loan lent(f.s->writer);
-    CHECK(f.s->writer.is_writing());
-    CHECK(f.s->stalls == 1);
-    f.s->say("more");
-    f.s->writer.flush();
-    f.settle();
-    CHECK(f.s->stream.writes == 0);
-    lent.take_sent(5, 1000);
-    CHECK(f.s->waiting == "more");
-    CHECK(f.s->writer.sent() == 1005);
-    CHECK(f.s->stall_ends == 0);
-  }
+  f.s->writer.lend();
+  CHECK(f.s->writer.is_writing());
+  CHECK(f.s->stalls == 1);
+  f.s->say("more");
+  f.s->writer.flush();
+  f.settle();
+  CHECK(f.s->stream.writes == 0);
+  f.s->writer.note_sent(1000);
+  CHECK(f.s->stall_ends == 0);
+  f.s->writer.take_back(5);
+  CHECK(f.s->waiting == "more");
+  CHECK(f.s->writer.sent() == 1005);
   CHECK(f.s->stall_ends == 1);
   f.s->writer.flush();
   CHECK(f.s->stream.taken == "more");
-  {
-    const stream_writer::loan lent(f.s->writer);
-    f.s->writer.stop();
-    CHECK(f.s->writer.is_writing());
-  }
+  f.s->writer.lend();
+  f.s->writer.stop();
+  CHECK(f.s->writer.is_writing());
+  f.s->writer.take_back(0);
   CHECK(f.s->writer.is_stopped());
   CHECK_FALSE(f.s->writer.is_writing());
   CHECK(f.s->stall_ends == 2);
@@ -559,7 +541,7 @@ TEST_CASE("writer: nothing leaves while the stream is lent") {
 
 TEST_CASE("writer: a wait until it is idle ends with a loan") {
   fixture f;
-  std::optional<stream_writer::loan> lent(std::in_place, f.s->writer);
+  f.s->writer.lend();
   bool ended = false;
   const auto wait = [&]() -> task<> {
     const error_code ec = co_await f.s->writer.wait_until_idle();
@@ -569,7 +551,7 @@ TEST_CASE("writer: a wait until it is idle ends with a loan") {
   beck::co_spawn(*f.ctx, wait, beck::detached);
   f.settle();
   CHECK_FALSE(ended);
-  lent.reset();
+  f.s->writer.take_back(0);
   f.settle();
   CHECK(ended);
 }

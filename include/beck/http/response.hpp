@@ -27,13 +27,14 @@ class exchange;
 namespace detail {
 
 class connection;
+class reply_side;
 
 /// The operation of response::async_write_some().
 class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::size_t)> {
  public:
   static constexpr const char* waits_for = "http reply";
 
-  reply_write(connection& to, const_buffer data) noexcept : to_(&to), data_(data) {}
+  reply_write(reply_side& to, const_buffer data) noexcept : to_(&to), data_(data) {}
   reply_write(reply_write&& other) noexcept
       : op(static_cast<op&&>(other)), to_(other.to_), data_(other.data_) {}
 
@@ -43,7 +44,7 @@ class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::s
   void cancel() noexcept;
 
  private:
-  connection* to_;
+  reply_side* to_;
   const_buffer data_;
 };
 
@@ -52,7 +53,7 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
  public:
   static constexpr const char* waits_for = "http reply";
 
-  explicit reply_flush(connection& to) noexcept : to_(&to) {}
+  explicit reply_flush(reply_side& to) noexcept : to_(&to) {}
   reply_flush(reply_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
 
   bool ready();
@@ -61,7 +62,7 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
   void cancel() noexcept;
 
  private:
-  connection* to_;
+  reply_side* to_;
 };
 
 /// The operation of response::async_send_file().
@@ -69,7 +70,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
  public:
   static constexpr const char* waits_for = "http file";
 
-  file_send(connection& to, file_object& from, std::uint64_t offset, std::uint64_t bytes) noexcept
+  file_send(reply_side& to, file_object& from, std::uint64_t offset, std::uint64_t bytes) noexcept
       : to_(&to), from_(&from), offset_(offset), bytes_(bytes) {}
   file_send(file_send&& other) noexcept
       : op(static_cast<op&&>(other)),
@@ -83,7 +84,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
   any_io_executor get_executor() const noexcept;
 
  private:
-  connection* to_;
+  reply_side* to_;
   file_object* from_;
   std::uint64_t offset_;
   std::uint64_t bytes_;
@@ -133,7 +134,7 @@ class response {
   /// then waits until the peer takes them. Errors: broken_pipe if the connection is gone;
   /// message_size beyond content_length(); invalid_argument after send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
-  detail::reply_write async_write_some(const_buffer data) noexcept { return {*connection_, data}; }
+  detail::reply_write async_write_some(const_buffer data) noexcept { return {*to_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
   template <class Token>
   auto async_write_some(const_buffer data, Token&& token) {
@@ -141,7 +142,7 @@ class response {
   }
   /// Completes with (error_code) when everything written so far was handed to the kernel. Errors,
   /// cancellation: as async_write_some().
-  detail::reply_flush async_flush() noexcept { return detail::reply_flush(*connection_); }
+  detail::reply_flush async_flush() noexcept { return detail::reply_flush(*to_); }
   /// As above. `token` takes (error_code).
   template <class Token>
   auto async_flush(Token&& token) {
@@ -159,7 +160,7 @@ class response {
   /// Cancellation: ends with operation_aborted, and the connection is cut.
   detail::file_send async_send_file(file_object& from, std::uint64_t offset,
                                     std::uint64_t bytes) noexcept {
-    return {*connection_, from, offset, bytes};
+    return {*to_, from, offset, bytes};
   }
   /// As above. `token` takes (error_code, std::uint64_t).
   template <class Token>
@@ -187,9 +188,9 @@ class response {
   friend class exchange;
   response(const response&) = default;
   response& operator=(const response&) = default;
-  explicit response(detail::connection& of) noexcept : connection_(&of) {}
+  explicit response(detail::reply_side& to) noexcept : to_(&to) {}
 
-  detail::connection* connection_;
+  detail::reply_side* to_;
 };
 
 }  // namespace beck::http

@@ -49,9 +49,9 @@ task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
 
 /// Begins, if need be, the reply that `bytes` bytes of a file belong to. `is_all`: they may become
 /// the length of the reply. Returns the error of a reply that cannot take them.
-error_code connection::begin_file(std::uint64_t bytes, bool is_all) {
-  reply_state& reply = active_->reply;
-  if (lost_) return make_error_code(std::errc::broken_pipe);
+error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
+  reply_state& reply = state();
+  if (of_.is_lost()) return make_error_code(std::errc::broken_pipe);
   if (reply.ended) return make_error_code(std::errc::invalid_argument);
   if (reply.has_length && bytes > reply.length - reply.sent) {
     return make_error_code(std::errc::message_size);
@@ -67,10 +67,10 @@ error_code connection::begin_file(std::uint64_t bytes, bool is_all) {
 
 /// Adds a small part of a file to what is waiting, if it is in memory: replies of a pipeline then
 /// still go out together. Returns false if the part has to be sent in another way.
-bool connection::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
+bool reply_side::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
                              error_code& ec) {
   beck::detail::descriptor& d = *from.slot();
-  if (bytes > small_max || bytes == 0 || !has_room() || d.fd < 0) return false;
+  if (bytes > small_max || bytes == 0 || !output_.has_room() || d.fd < 0) return false;
   char block[small_max];
   const beck::detail::io_vector whole{block, static_cast<std::size_t>(bytes)};
   const std::ptrdiff_t got = d.loop->sys().read_cached(d.fd, &whole, 1, offset);
@@ -81,9 +81,9 @@ bool connection::send_cached(file_object& from, std::uint64_t offset, std::uint6
   return true;
 }
 
-task<file_result> connection::send_file(std::shared_ptr<connection> self, file_object& from,
+task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_object& from,
                                         std::uint64_t offset, std::uint64_t bytes) {
-  connection& c = *self;
+  reply_side& to = keep->replies();
   error_code ec;
   bool is_generated = false;
   if (bytes == to_the_end) {
@@ -92,68 +92,63 @@ task<file_result> connection::send_file(std::shared_ptr<connection> self, file_o
     bytes = facts.bytes > offset ? facts.bytes - offset : 0;
     if (!ec && facts.stored_bytes == 0) is_generated = co_await has_false_size(from, facts.bytes);
   }
-  reply_state& reply = c.active_->reply;
+  reply_state& reply = to.state();
   if (ec) {
     reply.broken = reply.broken || reply.begun;
     co_return file_result(ec, 0);
   }
-  if (!is_generated) ec = c.begin_file(bytes);
+  if (!is_generated) ec = to.begin_file(bytes);
   if (ec) co_return file_result(ec, 0);
-  if (!is_generated && !c.body_allowed()) {
+  if (!is_generated && !to.body_allowed()) {
     reply.sent += bytes;
     co_return file_result(ec, bytes);
   }
   const bool was_broken = std::exchange(reply.broken, true);  // stays, if a part cannot be sent
   file_result sent;
   if (is_generated) {
-    sent = co_await c.copy_to_end(from, offset);
-  } else if (c.stream_->is_plain() && !reply.chunked) {
-    sent = co_await c.transmit(from, offset, bytes);
+    sent = co_await to.copy_to_end(from, offset);
+  } else if (keep->stream().is_plain() && !reply.chunked) {
+    sent = co_await to.transmit(from, offset, bytes);
   } else {
-    sent = co_await c.copy(from, offset, bytes);
+    sent = co_await to.copy(from, offset, bytes);
   }
   if (!sent.error()) reply.broken = was_broken;
   co_return sent;
 }
 
-/// Returns the error of an operation that could not wait for the end of earlier writes.
-error_code connection::end_error() const noexcept {
-  return lost_ ? make_error_code(std::errc::broken_pipe)
-               : make_error_code(error::operation_aborted);
-}
-
 /// Lets the kernel send the file behind what is waiting.
-task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
+task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
                                        std::uint64_t bytes) {
   const_buffer parts[outbox::parts_max];
-  if (writing_ || outbox_.gather(parts) > 1) {
-    const bool sent = co_await flush();
-    if (!sent) co_return file_result(end_error(), 0);
+  outbox& queue = output_.queue();
+  if (output_.writer().is_writing() || queue.gather(parts) > 1) {
+    const bool sent = co_await output_.flush();
+    if (of_.is_lost()) co_return file_result(make_error_code(std::errc::broken_pipe), 0);
+    if (!sent) co_return file_result(make_error_code(error::operation_aborted), 0);
   }
+  transmit_options how;
+  if (queue.gather(parts) == 1) how.prefix(parts[0]);
   std::uint64_t counted = 0;
   auto count = [&](std::uint64_t sent) {
-    bytes_taken_ += sent - counted;
+    output_.writer().note_sent(static_cast<std::size_t>(sent - counted));
     counted = sent;
   };
-  transmit_options how;
   how.progress(count);
-  if (outbox_.gather(parts) == 1) how.prefix(parts[0]);
-  begin_writing();
+  output_.writer().lend();
   io_result<transfer_report> sent;
   try {
-    sent = co_await async_transmit(stream_->socket(), from, offset, bytes, how);
+    sent = co_await async_transmit(of_.stream().socket(), from, offset, bytes, how);
   } catch (...) {  // no memory; the writers that wait have to be told
     sent.error_ = make_error_code(std::errc::not_enough_memory);
   }
   const transfer_report report = sent.value_;
-  outbox_.consume(static_cast<std::size_t>(report.prefix_bytes));
-  active_->reply.sent += report.bytes;
-  stop_writing();
+  state().sent += report.bytes;
+  output_.writer().take_back(static_cast<std::size_t>(report.prefix_bytes));
   co_return file_result(sent.error(), report.bytes);
 }
 
 /// Reads the file and writes it to the stream.
-task<file_result> connection::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
+task<file_result> reply_side::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   error_code ec;
@@ -170,7 +165,7 @@ task<file_result> connection::copy(file_object& from, std::uint64_t offset, std:
 
 /// Reads a file whose size is not its length up to its end, and writes it to the stream. What fits
 /// into one block has its length in the head.
-task<file_result> connection::copy_to_end(file_object& from, std::uint64_t offset) {
+task<file_result> reply_side::copy_to_end(file_object& from, std::uint64_t offset) {
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   for (bool is_end = false; !is_end;) {
@@ -189,7 +184,7 @@ task<file_result> connection::copy_to_end(file_object& from, std::uint64_t offse
 }
 
 /// Writes a block of a body, and adds to `written` as much as was taken.
-task<error_code> connection::write_block(const_buffer block, std::uint64_t& written) {
+task<error_code> reply_side::write_block(const_buffer block, std::uint64_t& written) {
   error_code ec;
   while (!ec && block.size() != 0) {
     auto sent = co_await reply_write(*this, block);
@@ -206,11 +201,11 @@ bool file_send::ready() {
 }
 
 void file_send::initiate(handler done) {
-  const any_io_executor executor = to_->executor();
-  co_spawn(executor, connection::send_file(to_->shared_from_this(), *from_, offset_, bytes_),
-           under_way_completion<std::uint64_t>(*to_, std::move(done)));
+  connection& of = to_->of();
+  co_spawn(of.executor(), reply_side::send_file(of.shared_from_this(), *from_, offset_, bytes_),
+           under_way_completion<std::uint64_t>(of, std::move(done)));
 }
 
-any_io_executor file_send::get_executor() const noexcept { return to_->executor(); }
+any_io_executor file_send::get_executor() const noexcept { return to_->of().executor(); }
 
 }  // namespace beck::http::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// The writer asks for bytes and says how many have left; each of its answers may let a handler
+// continue that waits for room.
+#include "http/reply_output.hpp"
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::size_t copied_max = 4096;  // larger texts are kept in a block of their own
+
+}  // namespace
+
+reply_output::reply_output(connection& of) noexcept : of_(of), writer_(*this), sending_(of) {}
+
+void reply_output::start(byte_stream& to) noexcept { writer_.start(of_.executor(), to); }
+
+void reply_output::stop() noexcept {
+  writer_.stop();
+  if (!writer_.is_writing()) queue_.clear();
+}
+
+void reply_output::schedule() noexcept {
+  if (is_held_back_ || queue_.empty()) return;
+  if (has_room()) {
+    writer_.schedule();
+  } else {
+    writer_.flush();
+  }
+}
+
+void reply_output::flush_last() noexcept {
+  writer_.end_follows();
+  writer_.flush();
+}
+
+task<bool> reply_output::flush() {
+  writer_.flush();
+  const error_code waited = co_await writer_.wait_until_idle();
+  co_return !waited && !writer_.is_stopped();
+}
+
+void reply_output::send_behind(std::string_view body) {
+  const const_buffer part(body.data(), body.size());
+  writer_.send_behind(const_buffer_span(&part, 1));
+}
+
+void reply_output::keep_rest(const_buffer_span parts, std::size_t sent) {
+  const const_buffer left = *parts.begin() + sent;
+  const std::string_view text(static_cast<const char*>(left.data()), left.size());
+  if (text.size() > copied_max) {
+    queue_.append_whole(std::string(text));
+  } else {
+    queue_.append(text);
+  }
+}
+
+void reply_output::take_sent(std::size_t bytes) noexcept {
+  queue_.consume(bytes);
+  if (queue_.size() < waiting_again) of_.replies().wake();
+}
+
+/// A write that somebody has cancelled is tried again, as long as the connection is there.
+void reply_output::take_write_error(const error_code& why) noexcept {
+  if (why != error::operation_aborted) of_.lose();
+}
+
+void reply_output::end_stall() noexcept {
+  end_watch();
+  if (writer_.is_stopped()) queue_.clear();
+  of_.replies().wake();
+  if (!queue_.empty()) writer_.schedule();  // what was added during a loan
+}
+
+void reply_output::hold() noexcept { hold_.hold(of_.shared_from_this()); }
+
+void reply_output::begin_watch() noexcept {
+  of_.clock().enter(sending_, phase::reply);
+  sent_at_check_ = writer_.sent();
+}
+
+void reply_output::end_watch() noexcept { of_.clock().enter(sending_, phase::none); }
+
+void reply_output::check_progress() noexcept {
+  if (writer_.sent() == sent_at_check_) return of_.lose();
+  begin_watch();
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// The output of a server's connection: the bytes of replies that wait to be sent, what sends them,
+// and the limit of the time in which the peer takes none of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "http/outbox.hpp"
+#include "http/phase_clock.hpp"
+#include "transfer/stream_writer.hpp"
+
+namespace beck::http::detail {
+
+class connection;
+
+/// The output. Thread: that of its connection, of which it is a part.
+class reply_output final : private beck::detail::writer_source {
+ public:
+  explicit reply_output(connection& of) noexcept;
+
+  /// Starts to write to the stream of the connection.
+  void start(byte_stream& to) noexcept;
+  /// Drops what waits. Nothing is sent from now on.
+  void stop() noexcept;
+
+  /// Returns the bytes that wait. Add some, then call schedule().
+  outbox& queue() noexcept { return queue_; }
+  bool empty() const noexcept { return queue_.empty(); }
+  std::size_t size() const noexcept { return queue_.size(); }
+  /// Returns whether a handler may write more.
+  bool has_room() const noexcept { return queue_.size() < waiting_max; }
+
+  /// Lets schedule() do nothing, until release(): the course of the connection runs, and flushes.
+  void hold_back() noexcept { is_held_back_ = true; }
+  void release() noexcept { is_held_back_ = false; }
+  /// Sends what waits when the present code has returned to the loop; at once if it is much.
+  void schedule() noexcept;
+  /// Sends what waits, and in the background what the stream does not take at once.
+  void flush_now() noexcept { writer_.flush(); }
+  /// As flush_now(), before the end of the connection.
+  void flush_last() noexcept;
+  /// As flush_now(). Waits until everything was sent. Returns false if the connection is lost.
+  task<bool> flush();
+  /// Sends what waits and `body` by one call; only what the stream does not take is copied. Throws
+  /// std::bad_alloc.
+  void send_behind(std::string_view body);
+  /// Returns the writer, for a loan of the stream.
+  beck::detail::stream_writer& writer() noexcept { return writer_; }
+
+  /// Ends the connection if its peer takes no bytes for the time of a reply, until end_watch().
+  void begin_watch() noexcept;
+  void end_watch() noexcept;
+  /// Called by the clock when that time is over.
+  void check_progress() noexcept;
+  /// Returns whether this is its place in the clock's lists.
+  bool is_timed_by(const timed_entry& entry) const noexcept { return &entry == &sending_; }
+
+ private:
+  static constexpr std::size_t waiting_max = 65'536;    // above it a handler that writes waits
+  static constexpr std::size_t waiting_again = 32'768;  // below it the handler continues
+
+  std::size_t gather(part_array& parts) override { return queue_.gather(parts); }
+  void take_sent(std::size_t bytes) noexcept override;
+  void keep_rest(const_buffer_span parts, std::size_t sent) override;
+  void take_write_error(const error_code& why) noexcept override;
+  void begin_stall() noexcept override { begin_watch(); }
+  void end_stall() noexcept override;
+  void hold() noexcept override;
+  void let_go() noexcept override { hold_.let_go(); }
+
+  connection& of_;
+  outbox queue_;
+  beck::detail::stream_writer writer_;
+  beck::detail::shared_hold hold_;
+  timed_entry sending_;
+  std::uint64_t sent_at_check_ = 0;
+  bool is_held_back_ = false;
+};
+
+}  // namespace beck::http::detail

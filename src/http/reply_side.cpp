@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+// Heads, whole replies, parts of bodies and the waits of a handler for room.
+#include "http/reply_side.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::size_t copied_max = 4096;   // larger bodies are sent before they are copied
+constexpr std::size_t chunk_max = 16'384;  // taken by one write of a handler
+constexpr std::size_t framing_max = 256;   // a reply's lines that no handler has set
+constexpr std::size_t digits_max = 20;
+
+}  // namespace
+
+reply_state& reply_side::state() noexcept { return of_.active().reply; }
+const reply_state& reply_side::state() const noexcept { return of_.active().reply; }
+
+void reply_side::require_no_head() const {
+  if (state().begun) throw std::logic_error("http: the head of the reply was sent already");
+}
+
+bool reply_side::body_allowed() const noexcept {
+  return !is_bodiless(state().status) && of_.active().head.method() != method::head;
+}
+
+/// Decides whether the connection ends behind the reply, immediately before its head is written: a
+/// client that keeps connections would lose the request that it sends next, if the head did not say
+/// so. Until end_head() the reply counts as half: an exception may leave a part of it.
+void reply_side::begin_head() noexcept {
+  reply_state& reply = state();
+  if (of_.ends_behind_reply()) reply.close = true;
+  reply.half = true;
+}
+
+void reply_side::end_head() noexcept {
+  state().half = false;
+  if (state().close) of_.serve_no_more();
+}
+
+/// Writes the head of the reply to the output. `length`: of the body, if that is known; else the
+/// body is sent in chunks, or ends with the connection.
+void reply_side::write_head(bool has_body_length, std::uint64_t length) {
+  const request_head& request = of_.active().head;
+  reply_state& reply = state();
+  outbox& queue = output_.queue();
+  reply.begun = true;  // without memory in the middle of the head there is no other reply
+  reply.chunked = !has_body_length && !is_bodiless(reply.status) && request.minor_version() != 0;
+  if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
+  char* const begin = queue.reserve(framing_max);
+  char* at = begin;
+  const auto put = [&at](std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    at += text.size();
+  };
+  const unsigned number = number_of(reply.status);
+  put("HTTP/1.1 ");
+  for (const unsigned unit : {100U, 10U, 1U}) *at++ = static_cast<char>('0' + number / unit % 10);
+  put(" ");
+  put(reason_of(reply.status));
+  put("\r\n");
+  put(of_.date().view());
+  if (reply.chunked) {
+    put("Transfer-Encoding: chunked\r\n");
+  } else if (has_body_length && !is_bodiless(reply.status)) {
+    put("Content-Length: ");
+    at = std::to_chars(at, at + digits_max, length).ptr;
+    put("\r\n");
+  }
+  const bool offers = reply.status == status::upgrade_required;  // the protocols in Upgrade
+  if (reply.close) {
+    put(offers ? "Connection: close, upgrade\r\n" : "Connection: close\r\n");
+  } else if (offers) {
+    put("Connection: upgrade\r\n");
+  } else if (request.minor_version() == 0) {
+    put("Connection: keep-alive\r\n");
+  }
+  if (reply.fields.empty()) {
+    put("\r\n");
+    queue.commit(static_cast<std::size_t>(at - begin));
+  } else {
+    queue.commit(static_cast<std::size_t>(at - begin));
+    queue.append(reply.fields.text());
+    queue.append("\r\n");
+  }
+}
+
+void reply_side::send(std::string_view body) {
+  reply_state& reply = state();
+  require_no_head();
+  if (reply.has_length && reply.length != body.size())
+    throw std::logic_error("http: a body of another length than content_length() has said");
+  if (of_.is_lost()) {
+    reply.begun = reply.ended = true;
+    return;
+  }
+  begin_head();
+  write_head(true, body.size());
+  reply.ended = true;
+  if (body_allowed()) {
+    reply.sent = body.size();
+    if (body.size() > copied_max) {
+      output_.send_behind(body);
+      if (of_.is_lost()) return;
+    } else {
+      output_.queue().append(body);
+    }
+  }
+  output_.schedule();
+  end_head();
+}
+
+/// Sends the head of a reply whose body the handler writes in parts.
+void reply_side::begin_stream() {
+  begin_head();
+  write_head(state().has_length, state().length);
+  end_head();
+}
+
+/// Adds a part of the body to the output, as a chunk if that is its form.
+void reply_side::append_part(std::string_view text) {
+  outbox& queue = output_.queue();
+  if (!state().chunked) return queue.append(text);
+  char* const line = queue.reserve(digits_max);
+  char* at = std::to_chars(line, line + digits_max, text.size(), 16).ptr;
+  *at++ = '\r';
+  *at++ = '\n';
+  queue.commit(static_cast<std::size_t>(at - line));
+  queue.append(text);
+  queue.append("\r\n");
+}
+
+bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
+  reply_state& reply = state();
+  bytes = 0;
+  if (of_.is_lost()) {
+    ec = make_error_code(std::errc::broken_pipe);
+  } else if (reply.ended) {
+    ec = make_error_code(std::errc::invalid_argument);
+  } else if (reply.has_length && data.size() > reply.length - reply.sent) {
+    ec = make_error_code(std::errc::message_size);
+  } else if (data.size() == 0) {
+    return true;
+  }
+  if (ec) return true;
+  try {
+    if (!reply.begun) begin_stream();
+    if (!output_.has_room()) return false;
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    if (body_allowed()) append_part(text.substr(0, chunk_max));
+  } catch (...) {
+    of_.lose();
+    throw;
+  }
+  bytes = std::min(data.size(), chunk_max);
+  reply.sent += bytes;
+  output_.schedule();
+  return true;
+}
+
+bool reply_side::flush_ready(error_code& ec) {
+  if (!of_.is_lost() && !state().begun) begin_stream();
+  output_.flush_now();
+  if (of_.is_lost()) ec = make_error_code(std::errc::broken_pipe);
+  return of_.is_lost() || output_.empty();
+}
+
+void reply_side::finish() {
+  reply_state& reply = state();
+  if (!reply.begun && (!reply.has_length || reply.length == 0)) {
+    send({});
+  } else if (!reply.ended || reply.half) {
+    if (!reply.begun) begin_stream();  // all of a reply to HEAD
+    reply.ended = true;
+    const bool is_short = reply.broken || (reply.has_length && reply.sent != reply.length);
+    if (reply.half || (is_short && body_allowed())) {
+      of_.note_cut();  // the promise is broken: only the end of the connection tells
+      of_.serve_no_more();
+    } else if (reply.chunked && body_allowed()) {
+      output_.queue().append("0\r\n\r\n");
+    }
+  }
+}
+
+void reply_side::answer(http::status status, std::string_view text) {
+  reply_state& reply = state();
+  const bool close = reply.close;
+  reply.clear();
+  reply.close = close;
+  reply.status = status;
+  constexpr field type = field::content_type;
+  reply.fields.add(type, name_of(type), "text/plain; charset=utf-8");
+  if (status == status::method_not_allowed)
+    reply.fields.add(field::allow, name_of(field::allow), all_methods_text);
+  send(text);
+}
+
+void reply_side::send_tunnel_head() {
+  const request_head& request = of_.active().head;
+  reply_state& reply = state();
+  const bool upgrades = request.method() != method::connect;
+  if (upgrades) reply.status = status::switching_protocols;
+  std::string head("HTTP/1.1 ");
+  head.append(std::to_string(number_of(reply.status))).append(" ");
+  head.append(reason_of(reply.status)).append("\r\n").append(of_.date().view());
+  if (upgrades) head.append("Connection: upgrade\r\n");
+  head.append(reply.fields.text()).append("\r\n");
+  of_.serve_no_more();  // whatever becomes of the head
+  reply.begun = reply.ended = true;
+  output_.queue().append(head);
+}
+
+// --- waits ---------------------------------------------------------------------------------------
+
+void reply_side::wait_for_room(const_buffer data, reply_write::handler done) noexcept {
+  room_data_ = data;
+  room_done_ = std::move(done);
+  waits_for_room_ = true;
+  output_.flush_now();
+}
+
+void reply_side::cancel_room() noexcept {
+  if (!std::exchange(waits_for_room_, false)) return;
+  reply_write::handler done = std::move(room_done_);
+  done(error::operation_aborted, 0);
+}
+
+void reply_side::wait_for_flush(reply_flush::handler done) noexcept {
+  flush_done_ = std::move(done);
+  waits_for_flush_ = true;
+}
+
+void reply_side::cancel_flush() noexcept {
+  if (!std::exchange(waits_for_flush_, false)) return;
+  reply_flush::handler done = std::move(flush_done_);
+  done(error::operation_aborted);
+}
+
+void reply_side::wake() noexcept {
+  const bool is_lost = of_.is_lost();
+  if (waits_for_room_ && (is_lost || output_.has_room())) {
+    waits_for_room_ = false;
+    reply_write::handler done = std::move(room_done_);
+    std::size_t bytes = 0;
+    error_code ec;
+    try {
+      static_cast<void>(write_ready(room_data_, bytes, ec));
+    } catch (...) {
+      ec = make_error_code(std::errc::not_enough_memory);
+    }
+    done(ec, bytes);
+  }
+  if (waits_for_flush_ && (is_lost || output_.empty())) {
+    waits_for_flush_ = false;
+    reply_flush::handler done = std::move(flush_done_);
+    done(is_lost ? make_error_code(std::errc::broken_pipe) : error_code());
+  }
+}
+
+void reply_side::drop_waits() noexcept {
+  const reply_write::handler room = std::move(room_done_);
+  const reply_flush::handler flush = std::move(flush_done_);
+  waits_for_room_ = waits_for_flush_ = false;
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// The replies of a server's connection: what a handler says is made the head, the framing and the
+// body of a reply, by the rules of HTTP. reply_side.cpp has heads and parts of bodies,
+// reply_file.cpp files as bodies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <beck/http/response.hpp>
+
+#include "http/reply_output.hpp"
+#include "http/reply_state.hpp"
+
+namespace beck::http::detail {
+
+/// The replies, one after the other. Thread: that of its connection, of which it is a part.
+class reply_side {
+ public:
+  explicit reply_side(connection& of) noexcept : of_(of), output_(of) {}
+
+  connection& of() noexcept { return of_; }
+  reply_output& output() noexcept { return output_; }
+  /// Returns what the handler has said of the reply. Requires that the connection has an exchange.
+  reply_state& state() noexcept;
+  const reply_state& state() const noexcept;
+  /// Throws std::logic_error if the head was sent.
+  void require_no_head() const;
+  /// Returns whether the reply has a body; that to HEAD only looks as if it had.
+  bool body_allowed() const noexcept;
+
+  // --- for response
+  void send(std::string_view body);
+  /// Takes a part of the body. Returns false if the handler has to wait for room. Throws
+  /// std::bad_alloc; the connection is lost then, as nothing can follow half a part.
+  bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
+  /// Takes a part of `data` when there is room, and calls `done` then.
+  void wait_for_room(const_buffer data, reply_write::handler done) noexcept;
+  void cancel_room() noexcept;
+  /// Returns false if the handler has to wait until everything was sent.
+  bool flush_ready(error_code& ec);
+  /// Calls `done` when everything was sent.
+  void wait_for_flush(reply_flush::handler done) noexcept;
+  void cancel_flush() noexcept;
+  bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
+  static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> keep,
+                                                  file_object& from, std::uint64_t offset,
+                                                  std::uint64_t bytes);
+
+  // --- for the connection
+  /// Replies with a text of the server's own, whatever the handler has set.
+  void answer(http::status status, std::string_view text);
+  /// Ends the reply of a handler that has ended without an exception.
+  void finish();
+  /// Sends the head behind which the stream belongs to a handler.
+  void send_tunnel_head();
+  /// Lets the handler continue, if it waits for what the output has reached.
+  void wake() noexcept;
+  /// Ends the waits of the handler.
+  void cancel_waits() noexcept {
+    cancel_room();
+    cancel_flush();
+  }
+  /// Drops the waits of the handler, which may own the connection.
+  void drop_waits() noexcept;
+
+ private:
+  void begin_head() noexcept;
+  void write_head(bool has_body_length, std::uint64_t length);
+  void end_head() noexcept;
+  void begin_stream();
+  void append_part(std::string_view text);
+
+  // files (reply_file.cpp)
+  error_code begin_file(std::uint64_t bytes, bool is_all = true);
+  task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
+                                          std::uint64_t bytes);
+  task<io_result<std::uint64_t>> copy(file_object& from, std::uint64_t offset, std::uint64_t bytes);
+  task<io_result<std::uint64_t>> copy_to_end(file_object& from, std::uint64_t offset);
+  task<error_code> write_block(const_buffer block, std::uint64_t& written);
+
+  connection& of_;
+  reply_output output_;
+  const_buffer room_data_;
+  reply_write::handler room_done_;
+  reply_flush::handler flush_done_;
+  bool waits_for_room_ = false;   // room_done_ is set
+  bool waits_for_flush_ = false;  // flush_done_ is set; a handler may wait for both
+};
+
+}  // namespace beck::http::detail
