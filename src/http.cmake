@@ -15,22 +15,22 @@ beck_library(beck_http
     http/client_request.cpp
     http/conditions.cpp
     http/connection.cpp
-    http/connection_body.cpp
-    http/connection_handler.cpp
-    http/connection_refusal.cpp
     http/connection_stream.cpp
     http/connection_tunnel.cpp
-    http/connection_watch.cpp
     http/content_coding.cpp
     http/date.cpp
     http/entity_tag.cpp
+    http/exchange_report.cpp
     http/file_listing.cpp
     http/file_reply.cpp
     http/file_site.cpp
+    http/handler_client.cpp
+    http/handler_run.cpp
     http/head.cpp
     http/head_parser.cpp
     http/head_rules.cpp
     http/head_writer.cpp
+    http/input.cpp
     http/listener.cpp
     http/listing_page.cpp
     http/location.cpp
@@ -45,10 +45,13 @@ beck_library(beck_http
     http/posix_listener.cpp
     http/range.cpp
     http/refusal.cpp
+    http/refusal_text.cpp
     http/reply_file.cpp
     http/reply_output.cpp
     http/reply_side.cpp
     http/reply_state.cpp
+    http/request_body.cpp
+    http/request_side.cpp
     http/response.cpp
     http/route_table.cpp
     http/router.cpp

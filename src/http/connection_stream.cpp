@@ -21,7 +21,7 @@ class connection::stoppable {
                     beck::detail::scope& outer) noexcept {
     place.emplace(outer);
   }
-  void set_on(scope_type& inner) const noexcept { connection_->handler_scope_ = &inner; }
+  void set_on(scope_type& inner) const noexcept { connection_->scope_ = &inner; }
 
  private:
   connection* connection_;
@@ -45,20 +45,19 @@ task<bool> connection::make_layer(stream_layer& layer) {
   } catch (...) {
     record.error = make_error_code(std::errc::not_enough_memory);
   }
-  handler_scope_ = nullptr;
+  scope_ = nullptr;
   w.end_handshake();
-  w.clock().enter(receiving_, phase::none);
-  if (lost_ || !layered_) {
+  requests_.enter(phase::none);
+  if (is_lost() || !layered_) {
     record.peer = peer;
-    if (lost_) record.error = error::operation_aborted;
-    if (handshake_late_) record.error = error::timeout;
+    if (is_lost()) record.error = error::operation_aborted;
+    if (requests_.state() == input_state::late) record.error = error::timeout;
     if (failed) record.failure = std::string_view(failed->failure());
     w.counters().handshakes_failed.add();
     w.server().report(record);
-    lost_ = true;
-    stream_->socket().close();
+    lose();
   }
-  co_return !lost_;
+  co_return !is_lost();
 }
 
 /// Returns the address of the peer, or the one that a proxy tells.

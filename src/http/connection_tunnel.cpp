@@ -32,42 +32,44 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
 
 /// Throws std::logic_error unless the request asks for a change of the protocol, and the reply
 /// agrees.
-void connection::require_tunnel() const {
+void connection::require_tunnel() {
   const exchange_state& x = *active_;
   replies_.require_no_head();
-  if (x.text == nullptr) forbid("needs a coroutine, or an exchange");
-  if (!body_is_whole()) forbid("before the whole body was read");
+  if (x.request.text == nullptr) forbid("needs a coroutine, or an exchange");
+  if (!requests_.body_is_whole()) forbid("before the whole body was read");
   if (x.reply.has_length) forbid("after content_length()");
-  if (x.head.method() == method::connect) {
+  if (x.request.head.method() == method::connect) {
     if (number_of(x.reply.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
     return;
   }
-  if (x.head.minor_version() == 0 || !x.head.lists(field::connection, "upgrade"))
+  if (x.request.head.minor_version() == 0 || !x.request.head.lists(field::connection, "upgrade"))
     forbid("of a request that asks for no upgrade");
   const std::string_view protocol = upgrade_in(x.reply.fields.text());
-  if (protocol.empty() || !x.head.lists(field::upgrade, protocol))
+  if (protocol.empty() || !x.request.head.lists(field::upgrade, protocol))
     forbid("without a field Upgrade with one of the client's protocols");
 }
 
 /// Sends the head, and gives the stream away.
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
-  if (!c.lost_) c.replies_.send_tunnel_head();
+  if (!c.is_lost()) c.replies_.send_tunnel_head();
   const bool sent = co_await c.replies_.output().flush();
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
-  c.is_tunnel_ = c.watched_ = true;
+  c.change(connection_event::take_over);
   c.evict_hook.unlink();
   c.worker_->counters().taken_over.add();
   c.tunnel_keeps_ = under_way.of();
   co_return io_result<tunnel>(error_code(), tunnel(c));
 }
 
-/// The tunnel has ended.
+/// The tunnel has ended. The handler is not stopped: it may have more to do.
 void connection::return_tunnel() noexcept {
   const std::shared_ptr<connection> self = std::move(tunnel_keeps_);
-  if (std::exchange(lost_, true)) return;  // after the grace
-  stream_->socket().close();               // the handler is not stopped: it may have more to do
-  if (course_ended_) worker_->remove(*this);
+  if (is_lost()) return;  // after the grace
+  const bool was_alone = state_ == connection_state::tunnel_alone;
+  change(connection_event::lose);
+  stream_->socket().close();
+  if (was_alone) worker_->remove(*this);
 }
 
 }  // namespace beck::http::detail
@@ -87,10 +89,12 @@ tunnel::~tunnel() {
 
 byte_stream& tunnel::stream() const noexcept { return connection_->stream(); }
 
-std::string_view tunnel::read_ahead() const noexcept { return connection_->read_ahead(); }
+std::string_view tunnel::read_ahead() const noexcept {
+  return connection_->requests().read_ahead();
+}
 
 task<io_result<tunnel>> response::take_over() {
-  detail::connection& of = to_->of();
+  detail::connection& of = to_->parent();
   of.require_tunnel();
   return detail::connection::take_over(detail::connection::operation(of));
 }

@@ -97,7 +97,7 @@ task<> send_listing(file_call call, const std::string& name) {
   if (call.q.method() == method::head) {
     ignore(co_await r.async_flush());
   } else {
-    co_await write_page(r, page, connection_of(call.q).route().path(), is_cut);
+    co_await write_page(r, page, connection_of(call.q).handlers().state().route.path(), is_cut);
   }
 }
 

@@ -51,7 +51,7 @@ task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
 /// the length of the reply. Returns the error of a reply that cannot take them.
 error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
   reply_state& reply = state();
-  if (of_.is_lost()) return make_error_code(std::errc::broken_pipe);
+  if (connection_.is_lost()) return make_error_code(std::errc::broken_pipe);
   if (reply.ended) return make_error_code(std::errc::invalid_argument);
   if (reply.has_length && bytes > reply.length - reply.sent) {
     return make_error_code(std::errc::message_size);
@@ -123,7 +123,7 @@ task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
   outbox& queue = output_.queue();
   if (output_.writer().is_writing() || queue.gather(parts) > 1) {
     const bool sent = co_await output_.flush();
-    if (of_.is_lost()) co_return file_result(make_error_code(std::errc::broken_pipe), 0);
+    if (connection_.is_lost()) co_return file_result(make_error_code(std::errc::broken_pipe), 0);
     if (!sent) co_return file_result(make_error_code(error::operation_aborted), 0);
   }
   transmit_options how;
@@ -137,7 +137,7 @@ task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
   output_.writer().lend();
   io_result<transfer_report> sent;
   try {
-    sent = co_await async_transmit(of_.stream().socket(), from, offset, bytes, how);
+    sent = co_await async_transmit(connection_.stream().socket(), from, offset, bytes, how);
   } catch (...) {  // no memory; the writers that wait have to be told
     sent.error_ = make_error_code(std::errc::not_enough_memory);
   }
@@ -201,11 +201,11 @@ bool file_send::ready() {
 }
 
 void file_send::initiate(handler done) {
-  connection& of = to_->of();
+  connection& of = to_->parent();
   co_spawn(of.executor(), reply_side::send_file(of.shared_from_this(), *from_, offset_, bytes_),
            under_way_completion<std::uint64_t>(of, std::move(done)));
 }
 
-any_io_executor file_send::get_executor() const noexcept { return to_->of().executor(); }
+any_io_executor file_send::get_executor() const noexcept { return to_->parent().executor(); }
 
 }  // namespace beck::http::detail

@@ -13,9 +13,10 @@ constexpr std::size_t copied_max = 4096;  // larger texts are kept in a block of
 
 }  // namespace
 
-reply_output::reply_output(connection& of) noexcept : of_(of), writer_(*this), sending_(of) {}
+reply_output::reply_output(connection& of) noexcept
+    : connection_(of), writer_(*this), sending_(of) {}
 
-void reply_output::start(byte_stream& to) noexcept { writer_.start(of_.executor(), to); }
+void reply_output::start(byte_stream& to) noexcept { writer_.start(connection_.executor(), to); }
 
 void reply_output::stop() noexcept {
   writer_.stop();
@@ -59,32 +60,32 @@ void reply_output::keep_rest(const_buffer_span parts, std::size_t sent) {
 
 void reply_output::take_sent(std::size_t bytes) noexcept {
   queue_.consume(bytes);
-  if (queue_.size() < waiting_again) of_.replies().wake();
+  if (queue_.size() < waiting_again) connection_.replies().wake();
 }
 
 /// A write that somebody has cancelled is tried again, as long as the connection is there.
 void reply_output::take_write_error(const error_code& why) noexcept {
-  if (why != error::operation_aborted) of_.lose();
+  if (why != error::operation_aborted) connection_.lose();
 }
 
 void reply_output::end_stall() noexcept {
   end_watch();
   if (writer_.is_stopped()) queue_.clear();
-  of_.replies().wake();
+  connection_.replies().wake();
   if (!queue_.empty()) writer_.schedule();  // what was added during a loan
 }
 
-void reply_output::hold() noexcept { hold_.hold(of_.shared_from_this()); }
+void reply_output::hold() noexcept { hold_.hold(connection_.shared_from_this()); }
 
 void reply_output::begin_watch() noexcept {
-  of_.clock().enter(sending_, phase::reply);
+  connection_.clock().enter(sending_, phase::reply);
   sent_at_check_ = writer_.sent();
 }
 
-void reply_output::end_watch() noexcept { of_.clock().enter(sending_, phase::none); }
+void reply_output::end_watch() noexcept { connection_.clock().enter(sending_, phase::none); }
 
 void reply_output::check_progress() noexcept {
-  if (writer_.sent() == sent_at_check_) return of_.lose();
+  if (writer_.sent() == sent_at_check_) return connection_.lose();
   begin_watch();
 }
 

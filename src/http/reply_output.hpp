@@ -70,7 +70,7 @@ class reply_output final : private beck::detail::writer_source {
   void hold() noexcept override;
   void let_go() noexcept override { hold_.let_go(); }
 
-  connection& of_;
+  connection& connection_;
   outbox queue_;
   beck::detail::stream_writer writer_;
   beck::detail::shared_hold hold_;

@@ -22,15 +22,15 @@ constexpr std::size_t digits_max = 20;
 
 }  // namespace
 
-reply_state& reply_side::state() noexcept { return of_.active().reply; }
-const reply_state& reply_side::state() const noexcept { return of_.active().reply; }
+reply_state& reply_side::state() noexcept { return connection_.active().reply; }
+const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
 
 void reply_side::require_no_head() const {
   if (state().begun) throw std::logic_error("http: the head of the reply was sent already");
 }
 
 bool reply_side::body_allowed() const noexcept {
-  return !is_bodiless(state().status) && of_.active().head.method() != method::head;
+  return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
 }
 
 /// Decides whether the connection ends behind the reply, immediately before its head is written: a
@@ -38,19 +38,19 @@ bool reply_side::body_allowed() const noexcept {
 /// so. Until end_head() the reply counts as half: an exception may leave a part of it.
 void reply_side::begin_head() noexcept {
   reply_state& reply = state();
-  if (of_.ends_behind_reply()) reply.close = true;
+  if (connection_.ends_behind_reply()) reply.close = true;
   reply.half = true;
 }
 
 void reply_side::end_head() noexcept {
   state().half = false;
-  if (state().close) of_.serve_no_more();
+  if (state().close) connection_.serve_no_more();
 }
 
 /// Writes the head of the reply to the output. `length`: of the body, if that is known; else the
 /// body is sent in chunks, or ends with the connection.
 void reply_side::write_head(bool has_body_length, std::uint64_t length) {
-  const request_head& request = of_.active().head;
+  const request_head& request = connection_.active().request.head;
   reply_state& reply = state();
   outbox& queue = output_.queue();
   reply.begun = true;  // without memory in the middle of the head there is no other reply
@@ -68,7 +68,7 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
   put(" ");
   put(reason_of(reply.status));
   put("\r\n");
-  put(of_.date().view());
+  put(connection_.server_worker().date().view());
   if (reply.chunked) {
     put("Transfer-Encoding: chunked\r\n");
   } else if (has_body_length && !is_bodiless(reply.status)) {
@@ -99,7 +99,7 @@ void reply_side::send(std::string_view body) {
   require_no_head();
   if (reply.has_length && reply.length != body.size())
     throw std::logic_error("http: a body of another length than content_length() has said");
-  if (of_.is_lost()) {
+  if (connection_.is_lost()) {
     reply.begun = reply.ended = true;
     return;
   }
@@ -110,7 +110,7 @@ void reply_side::send(std::string_view body) {
     reply.sent = body.size();
     if (body.size() > copied_max) {
       output_.send_behind(body);
-      if (of_.is_lost()) return;
+      if (connection_.is_lost()) return;
     } else {
       output_.queue().append(body);
     }
@@ -142,7 +142,7 @@ void reply_side::append_part(std::string_view text) {
 bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   reply_state& reply = state();
   bytes = 0;
-  if (of_.is_lost()) {
+  if (connection_.is_lost()) {
     ec = make_error_code(std::errc::broken_pipe);
   } else if (reply.ended) {
     ec = make_error_code(std::errc::invalid_argument);
@@ -158,7 +158,7 @@ bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& 
     const std::string_view text(static_cast<const char*>(data.data()), data.size());
     if (body_allowed()) append_part(text.substr(0, chunk_max));
   } catch (...) {
-    of_.lose();
+    connection_.lose();
     throw;
   }
   bytes = std::min(data.size(), chunk_max);
@@ -168,10 +168,10 @@ bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& 
 }
 
 bool reply_side::flush_ready(error_code& ec) {
-  if (!of_.is_lost() && !state().begun) begin_stream();
+  if (!connection_.is_lost() && !state().begun) begin_stream();
   output_.flush_now();
-  if (of_.is_lost()) ec = make_error_code(std::errc::broken_pipe);
-  return of_.is_lost() || output_.empty();
+  if (connection_.is_lost()) ec = make_error_code(std::errc::broken_pipe);
+  return connection_.is_lost() || output_.empty();
 }
 
 void reply_side::finish() {
@@ -183,12 +183,17 @@ void reply_side::finish() {
     reply.ended = true;
     const bool is_short = reply.broken || (reply.has_length && reply.sent != reply.length);
     if (reply.half || (is_short && body_allowed())) {
-      of_.note_cut();  // the promise is broken: only the end of the connection tells
-      of_.serve_no_more();
+      note_cut();  // the promise is broken: only the end of the connection tells
+      connection_.serve_no_more();
     } else if (reply.chunked && body_allowed()) {
       output_.queue().append("0\r\n\r\n");
     }
   }
+}
+
+void reply_side::note_cut() noexcept {
+  state().cut = true;
+  connection_.server_worker().counters().cut.add();
 }
 
 void reply_side::answer(http::status status, std::string_view text) {
@@ -205,16 +210,18 @@ void reply_side::answer(http::status status, std::string_view text) {
 }
 
 void reply_side::send_tunnel_head() {
-  const request_head& request = of_.active().head;
+  const request_head& request = connection_.active().request.head;
   reply_state& reply = state();
   const bool upgrades = request.method() != method::connect;
   if (upgrades) reply.status = status::switching_protocols;
   std::string head("HTTP/1.1 ");
   head.append(std::to_string(number_of(reply.status))).append(" ");
-  head.append(reason_of(reply.status)).append("\r\n").append(of_.date().view());
+  head.append(reason_of(reply.status))
+      .append("\r\n")
+      .append(connection_.server_worker().date().view());
   if (upgrades) head.append("Connection: upgrade\r\n");
   head.append(reply.fields.text()).append("\r\n");
-  of_.serve_no_more();  // whatever becomes of the head
+  connection_.serve_no_more();  // whatever becomes of the head
   reply.begun = reply.ended = true;
   output_.queue().append(head);
 }
@@ -246,7 +253,7 @@ void reply_side::cancel_flush() noexcept {
 }
 
 void reply_side::wake() noexcept {
-  const bool is_lost = of_.is_lost();
+  const bool is_lost = connection_.is_lost();
   if (waits_for_room_ && (is_lost || output_.has_room())) {
     waits_for_room_ = false;
     reply_write::handler done = std::move(room_done_);

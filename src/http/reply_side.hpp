@@ -19,9 +19,9 @@ namespace beck::http::detail {
 /// The replies, one after the other. Thread: that of its connection, of which it is a part.
 class reply_side {
  public:
-  explicit reply_side(connection& of) noexcept : of_(of), output_(of) {}
+  explicit reply_side(connection& of) noexcept : connection_(of), output_(of) {}
 
-  connection& of() noexcept { return of_; }
+  connection& parent() noexcept { return connection_; }
   reply_output& output() noexcept { return output_; }
   /// Returns what the handler has said of the reply. Requires that the connection has an exchange.
   reply_state& state() noexcept;
@@ -54,6 +54,8 @@ class reply_side {
   void answer(http::status status, std::string_view text);
   /// Ends the reply of a handler that has ended without an exception.
   void finish();
+  /// Counts a reply that ends with the connection, before its end.
+  void note_cut() noexcept;
   /// Sends the head behind which the stream belongs to a handler.
   void send_tunnel_head();
   /// Lets the handler continue, if it waits for what the output has reached.
@@ -81,7 +83,7 @@ class reply_side {
   task<io_result<std::uint64_t>> copy_to_end(file_object& from, std::uint64_t offset);
   task<error_code> write_block(const_buffer block, std::uint64_t& written);
 
-  connection& of_;
+  connection& connection_;
   reply_output output_;
   const_buffer room_data_;
   reply_write::handler room_done_;

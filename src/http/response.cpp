@@ -84,7 +84,7 @@ void response::send(std::string_view body) { to_->send(body); }
 
 bool response::has_begun() const noexcept { return to_->state().begun; }
 
-any_io_executor response::get_executor() const noexcept { return to_->of().executor(); }
+any_io_executor response::get_executor() const noexcept { return to_->parent().executor(); }
 
 }  // namespace beck::http
 
@@ -100,7 +100,7 @@ void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(d
 
 void reply_write::cancel() noexcept { to_->cancel_room(); }
 
-any_io_executor reply_write::get_executor() const noexcept { return to_->of().executor(); }
+any_io_executor reply_write::get_executor() const noexcept { return to_->parent().executor(); }
 
 bool reply_flush::ready() {
   error_code ec;
@@ -111,6 +111,6 @@ void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done));
 
 void reply_flush::cancel() noexcept { to_->cancel_flush(); }
 
-any_io_executor reply_flush::get_executor() const noexcept { return to_->of().executor(); }
+any_io_executor reply_flush::get_executor() const noexcept { return to_->parent().executor(); }
 
 }  // namespace beck::http::detail

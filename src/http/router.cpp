@@ -24,7 +24,7 @@ void say_not_found(void*, request&, response& r) {
 }
 
 void say_bad_path(void*, request& q, response& r) {
-  const path_error why = connection_of(q).route().decode(q.path());
+  const path_error why = connection_of(q).handlers().state().route.decode(q.path());
   r.status(status::bad_request).set(field::content_type, "text/plain; charset=utf-8");
   r.send(std::string(text_of(why)) + '\n');
 }
@@ -103,7 +103,7 @@ void router::add_mount(std::string_view prefix, void* handler, const handler_tab
 }
 
 route_choice router::choose(request& q) const {
-  route_match& match = connection_of(q).route();
+  route_match& match = connection_of(q).handlers().state().route;
   if (!match.has_path()) {
     if (q.target() == "*") return {&all_methods, nullptr, 0};
     if (match.decode(q.path()) != path_error::none) return {&bad_path, nullptr, 0};
@@ -134,7 +134,7 @@ task<> router::operator()(request& q, response& r) const {
     throw std::logic_error(
         "a route whose handler takes its exchange over was chosen inside another handler");
   }
-  if (!connection_of(q).enter_route(chosen)) co_return;
+  if (!connection_of(q).handlers().enter_route(chosen)) co_return;
   if (table.plain != nullptr) {
     table.plain(chosen.handler, q, r);
   } else {

@@ -10,6 +10,7 @@
 #include "http/characters.hpp"
 #include "http/connection.hpp"
 #include "http/file_site.hpp"
+#include "http/worker.hpp"
 
 namespace beck::http {
 namespace detail {
@@ -57,7 +58,7 @@ void redirect_to_slash(request& q, response& r) {
 
 /// Returns the open folder of the context of the request. Waits for the device once.
 open_site& open_here(const file_site& site, connection& on, error_code& ec) {
-  std::shared_ptr<void>& kept = on.local(&site);
+  std::shared_ptr<void>& kept = on.server_worker().local(&site);
   if (kept == nullptr) kept = std::make_shared<open_site>(on.executor(), site.settings);
   auto& open = *static_cast<open_site*>(kept.get());
   if (!open.root.is_open()) open.root.open(site.folder, ec);
@@ -195,7 +196,7 @@ static_files::~static_files() {
 
 task<> static_files::operator()(request& q, response& r) const {
   connection& on = connection_of(q);
-  route_match& match = on.route();
+  route_match& match = on.handlers().state().route;
   if (q.method() != method::get && q.method() != method::head) {
     say_methods(q, r);
     co_return;

@@ -209,7 +209,7 @@ void worker::begin_handshake(connection& one) {
     oldest->owner.lose();
   }
   ++handshakes_;
-  clock_->enter(one.receiving(), phase::handshake);
+  clock_->enter(one.requests().timed(), phase::handshake);
 }
 
 void worker::note_left(connection& one) noexcept {

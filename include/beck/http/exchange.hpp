@@ -33,6 +33,7 @@ class exchange {
 
  private:
   friend class detail::connection;
+  friend class detail::handler_run;
   exchange(detail::connection& of, const http::request& q, const http::response& r) noexcept
       : connection_(&of), request_(q), response_(r) {}
 

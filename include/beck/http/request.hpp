@@ -20,6 +20,8 @@ class request;
 namespace detail {
 
 class connection;
+class handler_run;
+class request_side;
 
 /// Returns the connection, which keeps what routers and static_files find out.
 connection& connection_of(request& q) noexcept;
@@ -29,7 +31,7 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
  public:
   static constexpr const char* waits_for = "http body";
 
-  body_read(connection& from, mutable_buffer to) noexcept : from_(&from), to_(to) {}
+  body_read(request_side& from, mutable_buffer to) noexcept : from_(&from), to_(to) {}
   body_read(body_read&& other) noexcept
       : op(static_cast<op&&>(other)), from_(other.from_), to_(other.to_) {}
 
@@ -38,7 +40,7 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
   any_io_executor get_executor() const noexcept;
 
  private:
-  connection* from_;
+  request_side* from_;
   mutable_buffer to_;
 };
 
@@ -71,7 +73,7 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
 /// Thread: that of the handler. One read at a time.
 class request_body {
  public:
-  explicit request_body(detail::connection& from) noexcept : from_(&from) {}
+  explicit request_body(detail::request_side& from) noexcept : from_(&from) {}
 
   /// Receives at least one byte. Completes with (error_code, std::size_t). The first read sends
   /// "100 Continue" if the client waits for that.
@@ -88,7 +90,7 @@ class request_body {
   any_io_executor get_executor() const noexcept;
 
  private:
-  detail::connection* from_;
+  detail::request_side* from_;
 };
 
 /// A request. Its texts live until its handler has ended. Thread: that of the handler.
@@ -141,14 +143,13 @@ class request {
     return beck::detail::launch(async_wait_gone(), static_cast<Token&&>(token));
   }
   /// Returns the body.
-  request_body body() noexcept { return request_body(*connection_); }
+  request_body body() noexcept;
   /// Returns the executor of the connection, on which the handler runs.
-  any_io_executor get_executor() const noexcept {
-    return request_body(*connection_).get_executor();
-  }
+  any_io_executor get_executor() const noexcept;
 
  private:
   friend class detail::connection;
+  friend class detail::handler_run;
   friend class exchange;
   friend detail::connection& detail::connection_of(request& q) noexcept;
   request(const request&) = default;

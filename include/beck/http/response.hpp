@@ -27,6 +27,7 @@ class exchange;
 namespace detail {
 
 class connection;
+class handler_run;
 class reply_side;
 
 /// The operation of response::async_write_some().
@@ -185,6 +186,7 @@ class response {
 
  private:
   friend class detail::connection;
+  friend class detail::handler_run;
   friend class exchange;
   response(const response&) = default;
   response& operator=(const response&) = default;

@@ -18,14 +18,14 @@ constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 }  // namespace
 
 /// Decodes the input up to the next piece of data. Returns whether there is one.
-bool connection::decode() {
-  exchange_state& x = *active_;
+bool request_side::decode() {
+  request_state& x = active();
   while (x.data_bytes == 0 && !x.decoder.is_done() && x.body_refusal == refusal::none) {
     const std::string_view text = input_.view();
     const body_part part = x.decoder.decode(text);
     if (part.status == parse_status::refused) {
       x.body_refusal = x.decoder.reason();
-      ending_ = true;
+      connection_.serve_no_more();
       return false;
     }
     if (part.data.empty()) {
@@ -41,8 +41,8 @@ bool connection::decode() {
   return x.data_bytes != 0;
 }
 
-void connection::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
-  exchange_state& x = *active_;
+void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
+  request_state& x = active();
   bytes = std::min(to.size(), x.data_bytes);
   std::memcpy(to.data(), input_.view().data() + x.data_at, bytes);
   x.data_at += bytes;
@@ -50,20 +50,39 @@ void connection::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
   if (x.data_bytes == 0) input_.consume(std::exchange(x.data_end, 0));
 }
 
-bool connection::body_is_whole() const noexcept {
-  return active_->decoder.is_done() && active_->data_bytes == 0;
+void request_side::bound_body(std::uint64_t bytes_max) noexcept {
+  request_state& x = active();
+  body_limits bounds = connection_.bounds().bodies();
+  if (bytes_max != 0) bounds.body_bytes = bytes_max;
+  x.body_bytes_max = bounds.body_bytes;
+  x.decoder = body_decoder(x.head, bounds);
+  if (x.head.framing() != body_framing::length) return;
+  static_cast<void>(x.decoder.decode({}));
+  x.body_refusal = x.decoder.reason();
+}
+
+bool request_side::lower_bound(std::uint64_t bytes_max) noexcept {
+  request_state& x = active();
+  const bool is_unread = x.data_bytes == 0 && x.decoder.bytes() == 0;
+  const bool is_less = bytes_max != 0 && bytes_max < x.body_bytes_max;
+  if (is_less && is_unread && x.body_refusal == refusal::none) bound_body(bytes_max);
+  return x.body_refusal == refusal::none;
+}
+
+bool request_side::body_is_whole() const noexcept {
+  return active().decoder.is_done() && active().data_bytes == 0;
 }
 
 /// Sets the error of a body that ends early. Returns false for one that may go on.
-bool connection::body_failed(error_code& ec) const noexcept {
-  const exchange_state& x = *active_;
+bool request_side::body_failed(error_code& ec) const noexcept {
+  const request_state& x = active();
   if (x.body_refusal == refusal::body_late) {
     ec = error::timeout;
   } else if (x.body_refusal == refusal::body_too_long) {
     ec = make_error_code(std::errc::message_size);
   } else if (x.body_refusal != refusal::none) {
     ec = make_error_code(std::errc::bad_message);
-  } else if (lost_ || x.peer_ended) {
+  } else if (connection_.is_lost() || has_ended()) {
     ec = make_error_code(std::errc::connection_reset);
   } else {
     return false;
@@ -71,7 +90,7 @@ bool connection::body_failed(error_code& ec) const noexcept {
   return true;
 }
 
-bool connection::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+bool request_side::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (to.size() == 0) return true;
   if (decode()) {
@@ -85,9 +104,9 @@ bool connection::read_ready(mutable_buffer to, std::size_t& bytes, error_code& e
 }
 
 /// Adds the present wait to the time that the body has taken, and judges it.
-void connection::count_wait() noexcept {
-  exchange_state& x = *active_;
-  const limits& bounds = worker_->bounds();
+void request_side::count_wait() noexcept {
+  request_state& x = active();
+  const limits& bounds = connection_.bounds();
   const std::int64_t now = loop_time();
   const std::int64_t paused = now - x.wait_began;
   const std::int64_t waited = x.waited_ns + paused;
@@ -97,53 +116,58 @@ void connection::count_wait() noexcept {
                                                    (static_cast<double>(waited) / ns_of_a_second);
   if (too_slow || paused >= bounds.body_pause().nanoseconds()) {
     x.body_refusal = refusal::body_late;
-    ending_ = true;
+    connection_.serve_no_more();
   }
 }
 
-/// Sends "100 Continue" before the first wait for a body, if the client waits for it.
-void connection::send_continue() {
-  if (!std::exchange(active_->continue_due, false) || active_->reply.begun) return;
-  replies_.output().queue().append(continue_line);
-  replies_.output().flush_now();
+void request_side::check_body_wait() noexcept {
+  count_wait();
+  if (active().body_refusal == refusal::none) return enter(phase::body);
+  error_code closed;  // the coroutine that receives sees that
+  connection_.stream().socket().cancel(closed);
 }
 
-task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> self,
-                                                   mutable_buffer to) {
-  connection& c = *self;
-  worker& w = *c.worker_;
-  exchange_state& x = *c.active_;
+/// Sends "100 Continue" before the first wait for a body, if the client waits for it.
+void request_side::send_continue() {
+  const bool is_due = std::exchange(active().continue_due, false);
+  if (!is_due || connection_.replies().state().begun) return;
+  connection_.replies().output().queue().append(continue_line);
+  connection_.replies().output().flush_now();
+}
+
+task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection> keep,
+                                                     mutable_buffer to) {
+  request_side& self = keep->requests();
+  request_state& x = self.active();
   std::size_t bytes = 0;
   error_code ec;
-  c.send_continue();
-  while (!c.read_ready(to, bytes, ec)) {
-    w.clock().enter(c.receiving_, phase::body);
+  self.send_continue();
+  while (!self.read_ready(to, bytes, ec)) {
+    self.enter(phase::body);
     x.wait_began = loop_time();
     error_code failed;
     const std::uint64_t left = x.decoder.known_bytes();
-    if (x.head.framing() == body_framing::length && c.input_.empty() && to.size() <= left) {
+    if (x.head.framing() == body_framing::length && self.input_.empty() && to.size() <= left) {
       // Straight into the caller's memory: nothing else can follow these bytes.
-      auto received = co_await c.stream_->read_some(to);
+      auto received = co_await keep->stream().read_some(to);
       failed = received.error();
       bytes = received.value_;
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
-      c.input_.keep();  // no lent buffer is held by one that waits for another
-      auto received = co_await c.stream_->receive();
+      self.input_.keep();  // no lent buffer is held by one that waits for another
+      auto received = co_await keep->stream().receive();
       failed = received.error();
-      if (!failed) c.input_.add(std::move(received).value());
+      if (!failed) self.input_.add(std::move(received).value());
     }
-    w.clock().enter(c.receiving_, phase::none);
+    self.enter(phase::none);
     if (!failed) {
       x.waited_ns += loop_time() - x.wait_began;
       x.wait_began = loop_time();
-      c.count_wait();
+      self.count_wait();
     } else if (x.body_refusal == refusal::none && failed != error::operation_aborted) {
-      x.peer_ended = true;
-      c.ending_ = true;
-      c.peer_ended_ = failed == error::eof;
-    }
-    if (failed == error::operation_aborted && x.body_refusal == refusal::none && !c.lost_) {
+      self.note_error(failed);
+      keep->serve_no_more();
+    } else if (x.body_refusal == refusal::none && !keep->is_lost()) {
       ec = failed;
       break;
     }
@@ -152,12 +176,10 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-/// Returns whether the connection can read what is left of the body behind the reply. Only bytes
-/// that have arrived, or that the client has announced, are known to be few enough.
-bool connection::can_drop_rest() const noexcept {
-  const exchange_state& x = *active_;
+bool request_side::can_drop_rest() const noexcept {
+  const request_state& x = active();
   if (body_is_whole()) return true;
-  const std::size_t most = worker_->bounds().unread_body();
+  const std::size_t most = connection_.bounds().unread_body();
   std::string_view text = input_.view().substr(x.head_bytes + x.data_end);
   if (x.continue_due && text.empty()) return false;  // the client may never send it
   if (x.head.framing() == body_framing::length)
@@ -171,26 +193,24 @@ bool connection::can_drop_rest() const noexcept {
   return x.data_bytes + rest.bytes() - x.decoder.bytes() <= most;
 }
 
-/// Reads what the handler has left of the body, as the head of the reply has promised. Returns
-/// false if the connection has to end, because the body does not come.
-task<bool> connection::drop_body() {
+task<bool> request_side::drop_body() {
   char part[1024];
   const mutable_buffer room(part, sizeof part);
   while (!body_is_whole()) {
     std::size_t bytes = 0;
     error_code ec;
     if (!read_ready(room, bytes, ec)) {
-      const bool sent = co_await replies_.output().flush();
+      const bool sent = co_await connection_.replies().output().flush();
       if (!sent) co_return false;
-      auto received = co_await read_body(shared_from_this(), room);
+      auto received = co_await read_body(connection_.shared_from_this(), room);
       ec = received.error();
     }
     if (ec && ec != error::eof) {
-      ending_ = true;
+      connection_.serve_no_more();
       break;
     }
   }
-  co_return !ending_;
+  co_return connection_.may_go_on();
 }
 
 bool body_read::ready() {
@@ -200,12 +220,12 @@ bool body_read::ready() {
 }
 
 void body_read::initiate(handler done) {
-  const any_io_executor executor = from_->executor();
-  co_spawn(executor, connection::read_body(from_->shared_from_this(), to_),
-           under_way_completion<std::size_t>(*from_, std::move(done)));
+  connection& of = from_->parent();
+  co_spawn(of.executor(), request_side::read_body(of.shared_from_this(), to_),
+           under_way_completion<std::size_t>(of, std::move(done)));
 }
 
-any_io_executor body_read::get_executor() const noexcept { return from_->executor(); }
+any_io_executor body_read::get_executor() const noexcept { return from_->parent().executor(); }
 
 }  // namespace beck::http::detail
 
@@ -213,10 +233,14 @@ namespace beck::http {
 
 bool request_body::is_whole() const noexcept { return from_->body_is_whole(); }
 
-any_io_executor request_body::get_executor() const noexcept { return from_->executor(); }
+any_io_executor request_body::get_executor() const noexcept { return from_->parent().executor(); }
+
+request_body request::body() noexcept { return request_body(connection_->requests()); }
+
+any_io_executor request::get_executor() const noexcept { return connection_->executor(); }
 
 std::string_view request::path() const noexcept {
-  return split_target(target()).path.substr(connection_->route().raw_prefix());
+  return split_target(target()).path.substr(connection_->handlers().state().route.raw_prefix());
 }
 
 std::string_view request::query() const noexcept { return split_target(target()).query; }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies of the server's own: that to a message it refuses tells the client's programmer the limit
-// that was passed, its value and its setter.
-#include <memory>
-#include <string>
-
-#include "http/connection.hpp"
-#include "http/worker.hpp"
+// The limits by their names, values and setters.
+#include "http/refusal_text.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -46,33 +41,15 @@ std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes
   return {};
 }
 
-/// Returns the reason in words, with the limit. `body_bytes` is that of the body.
-std::string text_for(refusal why, const limits& bounds, std::uint64_t body_bytes) {
+}  // namespace
+
+std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes) {
   std::string text("refused: ");
   text += text_of(why);
   const std::string limit = limit_of(why, bounds, body_bytes);
   if (!limit.empty()) text += " (limit: " + limit + ')';
   text += '\n';
   return text;
-}
-
-}  // namespace
-
-/// Answers a message that is refused; nothing behind it is interpreted.
-void connection::refuse(refusal why) {
-  worker& owner = *worker_;
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(owner.bounds());
-  exchange_state& x = *active_;
-  owner.counters().refused[static_cast<std::size_t>(why)].add();
-  ending_ = true;
-  if (x.body_refusal == refusal::none) {  // of the head only the reason is known
-    x.drop_text();
-    x.head.clear();
-  }
-  x.reply.clear();
-  x.reply.close = true;
-  replies_.answer(status_of(why), text_for(why, owner.bounds(), x.body_bytes_max));
-  if (owner.server().reports_to() != nullptr) report(why);
 }
 
 }  // namespace beck::http::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the log of the context is told of a handler that has failed, and an observer of an exchange.
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <beck/http/target.hpp>
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+/// Copies `from`, a text of a program, so that it stays one line of a log.
+void append_printable(std::string& to, std::string_view from) {
+  constexpr std::size_t bytes_max = 500;
+  for (const char c : from.substr(0, bytes_max)) to += c >= ' ' && c != 0x7F ? c : '?';
+}
+
+/// Returns what an exception says; for none, that there was no reply.
+std::string what_of(const std::exception_ptr& thrown) {
+  if (thrown == nullptr) return no_reply_text;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+}  // namespace
+
+bool handler_run::has_observer() const noexcept {
+  return connection_.server_worker().server().reports_to() != nullptr;
+}
+
+/// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
+/// its programmer. Not if the client has caused it: it has gone, or its body was refused.
+void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
+  const exchange_state& x = connection_.active();
+  const bool is_silent = !x.reply.begun && !x.reply.touched;
+  if (thrown == nullptr && !is_silent) return;
+  if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
+  try {
+    std::string line("http: ");
+    line.append(x.request.head.method_text()).append(" ");
+    append_printable(line, split_target(x.request.head.target()).path);  // a query may have secrets
+    append_printable(line.append(": "), what_of(thrown));
+    beck::detail::loop_of(connection_.executor()).log(line.c_str());
+  } catch (...) {
+    return;  // no memory for it
+  }
+}
+
+void handler_run::report(refusal why, const std::exception_ptr& thrown) {
+  if (!has_observer()) return;
+  const exchange_state& x = connection_.active();
+  exchange_record record;
+  record.peer = connection_.peer;
+  record.client = connection_.peer.address();
+  if (x.request.head.bytes() != 0) {
+    record.request = &x.request.head;
+    record.client = connection_.client_address(x.request.head);
+    record.request_bytes = x.request.decoder.bytes();
+    record.time = steady_now() - time_point(duration(x.handler.began));
+  }
+  if (x.reply.begun) {
+    record.status = number_of(x.reply.status);
+  } else if (client_left_ && !connection_.requests().body_is_whole()) {
+    record.status = number_of(status::bad_request);
+  }
+  if (connection_.replies().body_allowed()) record.reply_bytes = x.reply.sent;
+  record.why = why;
+  record.cut = x.reply.cut;
+  record.thrown = thrown;
+  connection_.server_worker().server().reports_to()->call(record);
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// The handlers of a server's connection: one is chosen for each request, called and waited for, and
+// its reply is completed. handler_run.cpp has that, handler_client.cpp the client that leaves
+// meanwhile, exchange_report.cpp what the log and an observer are told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include <beck/coro/event.hpp>
+#include <beck/http/handler.hpp>
+#include <beck/http/refusal.hpp>
+#include <beck/http/request.hpp>
+
+#include "http/route_match.hpp"
+
+namespace beck::http::detail {
+
+class connection;
+
+/// The failure of a handler that has ended without a reply.
+inline constexpr const char* no_reply_text = "the handler did not reply";
+
+/// What a connection knows of the handler of the present request.
+struct handler_state {
+  route_match route;
+  std::int64_t began = 0;                ///< when the head was whole, if anybody asks
+  std::shared_ptr<connection> taken_by;  ///< while an exchange object has the request
+  manual_reset_event exchange_gone;
+  client_wait::handler client_gone;
+  bool waits_for_events = false;  ///< as the route says
+  bool waits_for_end = false;     ///< client_gone is set
+  bool knows_end = false;         ///< it was told that the client has left
+  bool is_stopped = false;        ///< so was its scope, as the server is being stopped
+
+  /// Returns whether an exchange object has the request.
+  bool is_taken() const noexcept { return taken_by != nullptr; }
+};
+
+/// The handlers, one after the other. Thread: that of its connection, of which it is a part.
+class handler_run {
+ public:
+  explicit handler_run(connection& of) noexcept : connection_(of) {}
+
+  connection& parent() noexcept { return connection_; }
+  handler_state& state() const noexcept;
+
+  // --- for the course of the connection
+  /// Chooses the handler of the request, and judges the length of its body.
+  route_choice choose();
+  /// Calls a handler that is a function. Returns the exception that it threw.
+  std::exception_ptr call_plain(const route_choice& chosen);
+  /// Gives the exchange to a handler that may keep it. Returns the exception that the handler threw.
+  std::exception_ptr call_callback(const route_choice& chosen);
+  /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
+  static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
+  /// Completes the reply of a handler that has ended, and tells the observer; not if its request is
+  /// to be refused for the reason that it returns.
+  [[nodiscard]] refusal end(std::exception_ptr thrown);
+  /// Tells the server's observer, if there is one, of an exchange that has ended.
+  void report(refusal why, const std::exception_ptr& thrown = nullptr);
+
+  // --- while the handler is suspended
+  /// Called when it suspends: what earlier exchanges have queued goes out, and the client is
+  /// watched.
+  void suspend() noexcept;
+  /// Takes over what a router has chosen inside a handler. Returns false if the body of the request
+  /// is too long for that: the handler must end without a reply.
+  bool enter_route(const route_choice& chosen) noexcept;
+  /// Ends the exchange that call_callback() has given away.
+  void return_exchange() noexcept;
+  /// Returns whether the client has left.
+  bool client_left() noexcept;
+  /// Calls `done` when the client has left.
+  void wait_for_end(client_wait::handler done);
+  void end_client_wait(error_code ec) noexcept;
+  /// Stops a handler that waits for events, because the server is being stopped.
+  void stop_waiting() noexcept;
+
+  /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange:
+  /// a handler that ends before its operations loses the connection.
+  void add_operation() noexcept { ++operations_; }
+  void drop_operation() noexcept { --operations_; }
+
+ private:
+  // handler_run.cpp
+  void end_operations() noexcept;
+  bool is_excused() const noexcept;
+  void answer_instead(std::string_view why);
+
+  // handler_client.cpp
+  unsigned peer_events() const noexcept;
+  void watch_client();
+  void on_client_event();
+  void note_left() noexcept;
+
+  // exchange_report.cpp
+  bool has_observer() const noexcept;
+  void log_failure(const std::exception_ptr& thrown) noexcept;
+
+  connection& connection_;
+  std::size_t operations_ = 0;  // under way
+  bool is_watching_ = false;    // for the end of the client, or for a reset behind it
+  bool client_left_ = false;    // one of them was seen
+};
+
+}  // namespace beck::http::detail
