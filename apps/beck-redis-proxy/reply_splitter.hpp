@@ -24,6 +24,8 @@ class reply_splitter {
   /// Returns the part of `input` that belongs to the present reply: all of it, unless the reply
   /// ends before. The next call continues behind that part. Requires that no input was refused.
   reply_part next(std::string_view input) noexcept;
+  /// Returns whether the next byte begins a reply.
+  bool is_between() const noexcept { return stage_ == stage::type && elements_left_ == 1; }
 
  private:
   enum class stage : std::uint8_t { type, line, number, line_feed, text, text_end };

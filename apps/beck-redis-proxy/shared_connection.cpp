@@ -9,6 +9,7 @@
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/socket_stream.hpp>
 #include <beck/net/tcp.hpp>
@@ -26,6 +27,8 @@ constexpr std::size_t commands_most = 16'384;
 constexpr std::size_t queued_bytes_most = 4 * 1024 * 1024;
 constexpr std::size_t refusal_bytes_most = 4096;  // of HELLO
 constexpr std::size_t kept_bytes = 64 * 1024;     // of a buffer that is empty
+constexpr std::string_view replica_error = "-READONLY ";
+constexpr beck::duration leave_pause(1'000'000'000);  // before it leaves its server again
 
 void clear(std::string& buffer) {
   buffer.clear();
@@ -75,8 +78,6 @@ void shared_connection::open_room() noexcept {
 }
 
 void shared_connection::begin() {
-  is_broken_ = false;
-  if (target_.may_change()) ended_ = beck::stop_source();
   const auto at_end = [this](std::exception_ptr error) {
     if (error && !is_closed_) std::rethrow_exception(error);
   };
@@ -105,7 +106,23 @@ beck::task<beck::io_result<std::uint64_t>> shared_connection::open() {
                                     : open_socket<beck::local::stream_protocol::socket>();
 }
 
+/// Lives until the connection ends; goes on over another one, if it has left its server.
 beck::task<> shared_connection::live() {
+  std::string error_line;
+  bool goes_on = true;
+  while (goes_on) {
+    auto living = live_once();
+    error_line = co_await std::move(living);
+    goes_on = is_leaving_ && has_answered_all() && !commands_.empty() && !is_closed_;
+  }
+  is_living_ = false;
+  end_commands(error_line);
+}
+
+/// Connects, and relays until the connection ends. Returns the reply to commands that were not sent.
+beck::task<std::string> shared_connection::live_once() {
+  is_broken_ = is_leaving_ = false;
+  if (target_.may_change()) ended_ = beck::stop_source();
   auto opening = open();
   const auto primary = co_await std::move(opening);
   std::string why;
@@ -128,9 +145,8 @@ beck::task<> shared_connection::live() {
     stream_ = beck::owned_stream();
     why = fmt::format("lost its connection to {}; the command was not sent", asked_.server.url);
   }
-  is_living_ = false;
   const bool is_refused = refusal.starts_with('-');
-  end_commands(is_refused ? refusal : fmt::format("-ERR beck-redis-proxy {}\r\n", why));
+  co_return is_refused ? refusal : fmt::format("-ERR beck-redis-proxy {}\r\n", why);
 }
 
 /// Lets the server speak the version of the connection, before any command. Returns the server's
@@ -186,7 +202,7 @@ beck::task<> shared_connection::end_at_switch(std::uint64_t primary) {
 }
 
 beck::task<> shared_connection::write() {
-  while (!is_broken_) {
+  while (!is_broken_ && !is_leaving_) {
     if (out_.empty()) {
       const auto waited = co_await has_output_.wait();
       if (waited.error()) break;
@@ -204,14 +220,16 @@ beck::task<> shared_connection::write() {
       left.remove_prefix(wrote.value_);
       if (wrote.error()) break_off();
     }
+    if (!left.empty()) is_leaving_ = false;  // the rest cannot go over another connection
     clear(writing_);
   }
-  break_off();
+  if (!is_leaving_ || has_answered_all()) break_off();
 }
 
 /// Passes the replies in `bytes` on. Returns false if they are no replies, or reply to no command.
 bool shared_connection::take(std::string_view bytes) {
   while (!bytes.empty()) {
+    if (replies_.is_between() && bytes.starts_with(replica_error)) leave();
     const reply_part part = replies_.next(bytes);
     if (part.is_refused || commands_.empty()) return false;
     commands_.front().from->take(bytes.substr(0, part.bytes), part.is_last);
@@ -221,7 +239,23 @@ bool shared_connection::take(std::string_view bytes) {
     --counts_.waiting;
     open_room();
   }
-  return true;
+  return !is_leaving_ || !has_answered_all();
+}
+
+/// Sends no more to a server that has become a replica, at most once in leave_pause: a client that
+/// connects again would not get away from it. Sentinels say when, and to which server.
+void shared_connection::leave() noexcept {
+  const beck::time_point now = beck::steady_now();
+  const bool was_just_left = left_at_ != beck::time_point() && now - left_at_ < leave_pause;
+  if (is_leaving_ || was_just_left || target_.may_change()) return;
+  is_leaving_ = true;
+  left_at_ = now;
+  has_output_.set();
+}
+
+/// Returns whether nothing is being written, and all that was written has its reply.
+bool shared_connection::has_answered_all() const noexcept {
+  return writing_.empty() && (commands_.empty() || commands_.front().end > written_);
 }
 
 /// Ends the commands of a connection. A client with a command that the kernel has taken is ended,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A connection to the server over which many clients send commands, each answered by one reply.
-// It is made when a command needs it, and made again when it was lost.
+// It is made when a command needs it, and made again when it was lost, or when its server has become
+// a replica: the address may lead to another one now.
 #pragma once
 
+#include <beck/base/duration.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/io/io_context.hpp>
@@ -58,6 +60,7 @@ class shared_connection {
 
   void begin();
   beck::task<> live();
+  beck::task<std::string> live_once();
   beck::task<beck::io_result<std::uint64_t>> open();
   template <class Socket>
   beck::task<beck::io_result<std::uint64_t>> open_socket();
@@ -69,6 +72,8 @@ class shared_connection {
   bool take(std::string_view bytes);
   void end_commands(std::string_view error_line);
   void break_off() noexcept;
+  void leave() noexcept;
+  bool has_answered_all() const noexcept;
   void open_room() noexcept;
 
   beck::io_context& context_;
@@ -88,9 +93,11 @@ class shared_connection {
   std::uint64_t sent_ = 0;                      // bytes that send() has taken for this connection
   std::uint64_t written_ = 0;                   // bytes of these that the kernel has taken
   beck::cancellation_signal stop_;              // of live()
+  beck::time_point left_at_;                    // the last time that it was leaving
   beck::stop_source ended_{beck::nostopstate};  // this connection
   bool is_living_ = false;
   bool is_broken_ = false;
+  bool is_leaving_ = false;  // nothing more is sent; the replies of what was sent are received
   bool is_closed_ = false;
 };
 
