@@ -37,7 +37,6 @@ beck_library(beck_http
     http/media_type.cpp
     http/metrics.cpp
     http/names.cpp
-    http/outbox.cpp
     http/parser.cpp
     http/peer_addresses.cpp
     http/per_context.cpp

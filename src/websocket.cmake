@@ -6,7 +6,7 @@ beck_library(beck_websocket
     websocket/digest.cpp
     websocket/error.cpp
     websocket/frame_decoder.cpp
-    websocket/frame_queue.cpp
+    websocket/frame_output.cpp
     websocket/handshake.cpp
     websocket/mask.cpp
     websocket/message.cpp

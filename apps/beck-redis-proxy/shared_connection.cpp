@@ -119,7 +119,8 @@ beck::task<> shared_connection::live() {
   end_commands(error_line);
 }
 
-/// Connects, and relays until the connection ends. Returns the reply to commands that were not sent.
+/// Connects, and relays until the connection ends. Returns the reply to commands that were not
+/// sent.
 beck::task<std::string> shared_connection::live_once() {
   is_broken_ = is_leaving_ = false;
   if (target_.may_change()) ended_ = beck::stop_source();

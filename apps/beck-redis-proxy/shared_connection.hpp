@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A connection to the server over which many clients send commands, each answered by one reply.
-// It is made when a command needs it, and made again when it was lost, or when its server has become
-// a replica: the address may lead to another one now.
+// It is made when a command needs it, and made again when it was lost, or when its server has
+// become a replica: the address may lead to another one now.
 #pragma once
 
 #include <beck/base/duration.hpp>

@@ -115,7 +115,7 @@ void client_connection::keep_rest(const_buffer_span parts, std::size_t sent) {
 }
 
 void client_connection::take_sent(std::size_t bytes) noexcept {
-  out_.consume(bytes);
+  out_.remove(bytes);
   if (writer_.is_writing() && out_.size() < room_again) sent_.set();
 }
 

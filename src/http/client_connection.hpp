@@ -16,7 +16,7 @@
 #include <beck/io/stream_layer.hpp>
 
 #include "http/client_place.hpp"
-#include "http/outbox.hpp"
+#include "run/byte_queue.hpp"
 #include "transfer/stream_writer.hpp"
 
 namespace beck::http::detail {
@@ -35,16 +35,16 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   void start();
 
   // --- sending
-  outbox& out() noexcept { return out_; }
-  /// Sends the outbox and, behind it, `parts`, of which it copies only what the socket does not
-  /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the outbox.
+  beck::detail::byte_queue& out() noexcept { return out_; }
+  /// Sends the output and, behind it, `parts`, of which it copies only what the socket does not
+  /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the output.
   void send(const_buffer_span parts);
-  /// Sends the outbox, in the background what the socket does not take at once.
+  /// Sends the output, in the background what the socket does not take at once.
   void flush() noexcept { writer_.flush(); }
   bool is_sending() const noexcept { return writer_.is_writing(); }
   /// Returns why sending has failed; no error while it goes on.
   error_code send_error() const noexcept { return send_error_; }
-  /// Set when there is room in the outbox, and when sending fails.
+  /// Set when there is room in the output, and when sending fails.
   auto_reset_event& sent() noexcept { return sent_; }
 
   // --- receiving
@@ -57,7 +57,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   /// Receives once, unless that is under way.
   void want_more() noexcept;
   bool is_receiving() const noexcept { return asked_; }
-  /// Set when bytes have come, when the input has ended, and when the outbox has become empty.
+  /// Set when bytes have come, when the input has ended, and when the output has become empty.
   auto_reset_event& received() noexcept { return received_; }
   /// Returns why nothing more comes; no error while that is open.
   error_code end() const noexcept { return end_; }
@@ -101,7 +101,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   place place_;
   owned_stream stream_;
   flat_buffer input_;
-  outbox out_;
+  beck::detail::byte_queue out_;
   beck::detail::stream_writer writer_;
   beck::detail::shared_hold hold_;
   std::uint64_t sent_at_check_ = 0;

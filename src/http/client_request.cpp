@@ -37,7 +37,7 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
   method_bytes = static_cast<std::uint8_t>(name.copy(method_text, sizeof method_text));
 }
 
-/// Adds the head of the request to the outbox. Without memory for it the call has failed.
+/// Adds the head of the request to the output. Without memory for it the call has failed.
 void client_exchange::write_head() {
   try {
     add_head();
@@ -48,7 +48,7 @@ void client_exchange::write_head() {
 }
 
 void client_exchange::add_head() {
-  outbox& out = connection_->out();
+  beck::detail::byte_queue& out = connection_->out();
   const auto line = [&out](field name, std::string_view value) {
     out.append(name_of(name));
     out.append(": ");
@@ -58,7 +58,7 @@ void client_exchange::add_head() {
   out.append(request_.method_name());
   out.append(" ");
   struct target_writer {  // what url::append_target() takes
-    outbox& to;
+    beck::detail::byte_queue& to;
     void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
   } target{out};
   if (request_.target.empty()) {

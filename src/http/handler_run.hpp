@@ -52,7 +52,7 @@ class handler_run {
   route_choice choose();
   /// Calls a handler that is a function. Returns the exception that it threw.
   std::exception_ptr call_plain(const route_choice& chosen);
-  /// Gives the exchange to a handler that may keep it. Returns the exception that the handler threw.
+  /// Gives the exchange to a handler that may keep it. Returns the exception that it threw.
   std::exception_ptr call_callback(const route_choice& chosen);
   /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
   static task<> call_coroutine(const route_choice& chosen, request& q, response& r);

@@ -119,8 +119,8 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
 /// Lets the kernel send the file behind what is waiting.
 task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
                                        std::uint64_t bytes) {
-  const_buffer parts[outbox::parts_max];
-  outbox& queue = output_.queue();
+  const_buffer parts[beck::detail::writer_source::parts_max];
+  beck::detail::byte_queue& queue = output_.queue();
   if (output_.writer().is_writing() || queue.gather(parts) > 1) {
     const bool sent = co_await output_.flush();
     if (connection_.is_lost()) co_return file_result(make_error_code(std::errc::broken_pipe), 0);

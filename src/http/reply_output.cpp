@@ -52,14 +52,16 @@ void reply_output::keep_rest(const_buffer_span parts, std::size_t sent) {
   const const_buffer left = *parts.begin() + sent;
   const std::string_view text(static_cast<const char*>(left.data()), left.size());
   if (text.size() > copied_max) {
-    queue_.append_whole(std::string(text));
+    queue_.append_owned(std::string(text), [](const std::string& kept) {
+      return const_buffer(kept.data(), kept.size());
+    });
   } else {
     queue_.append(text);
   }
 }
 
 void reply_output::take_sent(std::size_t bytes) noexcept {
-  queue_.consume(bytes);
+  queue_.remove(bytes);
   if (queue_.size() < waiting_again) connection_.replies().wake();
 }
 

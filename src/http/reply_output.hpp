@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "http/outbox.hpp"
 #include "http/phase_clock.hpp"
+#include "run/byte_queue.hpp"
 #include "transfer/stream_writer.hpp"
 
 namespace beck::http::detail {
@@ -26,7 +26,7 @@ class reply_output final : private beck::detail::writer_source {
   void stop() noexcept;
 
   /// Returns the bytes that wait. Add some, then call schedule().
-  outbox& queue() noexcept { return queue_; }
+  beck::detail::byte_queue& queue() noexcept { return queue_; }
   bool empty() const noexcept { return queue_.empty(); }
   std::size_t size() const noexcept { return queue_.size(); }
   /// Returns whether a handler may write more.
@@ -71,7 +71,7 @@ class reply_output final : private beck::detail::writer_source {
   void let_go() noexcept override { hold_.let_go(); }
 
   connection& connection_;
-  outbox queue_;
+  beck::detail::byte_queue queue_;
   beck::detail::stream_writer writer_;
   beck::detail::shared_hold hold_;
   timed_entry sending_;

@@ -17,8 +17,8 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/websocket/stream.hpp>
 
+#include "run/byte_queue.hpp"
 #include "transfer/stream_writer.hpp"
-#include "websocket/frame_queue.hpp"
 #include "websocket/input.hpp"
 #include "websocket/session_state.hpp"
 
@@ -166,11 +166,11 @@ class session final : public std::enable_shared_from_this<session>,
   message_in message_in_ = message_in::none;
   std::size_t last_bytes_ = 0;  // of the last message that read() has received
 
-  frame_queue out_;
-  frame_queue later_;          // behind the message whose parts are being sent
-  mutex turn_;                 // to send the parts of a message
-  mutex_lock part_turn_;       // of write_part(), from the first to the last part
-  bool message_open_ = false;  // a message was sent in part
+  beck::detail::byte_queue out_;
+  beck::detail::byte_queue later_;  // behind the message whose parts are being sent
+  mutex turn_;                      // to send the parts of a message
+  mutex_lock part_turn_;            // of write_part(), from the first to the last part
+  bool message_open_ = false;       // a message was sent in part
   beck::detail::stream_writer writer_;
   beck::detail::shared_hold hold_;
   manual_reset_event room_{true};

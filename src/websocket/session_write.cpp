@@ -7,6 +7,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "websocket/frame_output.hpp"
 #include "websocket/session.hpp"
 
 namespace beck::websocket::detail {
@@ -135,16 +136,16 @@ error_code session::send(const message& what) noexcept {
     lose(stream_error::queue_full);
     return end_;
   }
-  frame_queue& to = message_open_ ? later_ : out_;
+  beck::detail::byte_queue& to = message_open_ ? later_ : out_;
   try {
     if (own_ == side::server) {
-      to.add(what);
+      add_frame(to, what);
     } else {
       char head[frame_head_max];
       const mask_key key = keys_.next();
       const const_buffer head_text(
           head, write_frame_head(head, static_cast<opcode>(what.kind()), true, data.size(), &key));
-      to.add(head_text, const_buffer(data.data(), data.size()), &key);
+      add_frame(to, head_text, const_buffer(data.data(), data.size()), &key);
     }
   } catch (...) {
     return make_error_code(beck::error::no_memory);
@@ -164,7 +165,7 @@ void session::put_frame(opcode kind, bool is_last, const_buffer data) {
   const const_buffer head_text(
       head, write_frame_head(head, kind, is_last, data.size(), masks ? &key : nullptr));
   if (masks || data.size() <= copied_max) {
-    out_.add(head_text, data, masks ? &key : nullptr);
+    add_frame(out_, head_text, data, masks ? &key : nullptr);
   } else {
     const const_buffer parts[] = {head_text, data};
     writer_.send_behind(const_buffer_span(parts, 2));
@@ -177,7 +178,7 @@ void session::keep_rest(const_buffer_span parts, std::size_t sent) {
   const const_buffer head = parts.begin()[0];
   const const_buffer data = parts.begin()[1];
   const std::size_t of_head = std::min(sent, head.size());
-  out_.add(head + of_head, data + (sent - of_head), nullptr);
+  add_frame(out_, head + of_head, data + (sent - of_head), nullptr);
 }
 
 /// Adds a control frame, which may stand between the parts of a message. Without memory the
@@ -190,7 +191,7 @@ void session::put_control(opcode kind, std::string_view text) noexcept {
   const const_buffer head_text(
       head, write_frame_head(head, kind, true, text.size(), masks ? &key : nullptr));
   try {
-    out_.add(head_text, const_buffer(text.data(), text.size()), masks ? &key : nullptr);
+    add_frame(out_, head_text, const_buffer(text.data(), text.size()), masks ? &key : nullptr);
   } catch (...) {
     return lose(make_error_code(beck::error::no_memory));
   }

@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// A write queue: blocks of bytes and one operation that sends them repeatedly. The state is
+// A write queue: a byte_queue and one operation that sends its bytes repeatedly. The state is
 // separate from the queue because the kernel may still read its bytes after the queue was
 // destroyed; then the completion of the last write frees it.
 #include <beck/io/write_queue.hpp>
 
-#include <cstring>
 #include <new>
+#include <string_view>
 
 #include <beck/base/error.hpp>
-#include <beck/detail/block.hpp>
+
+#include "run/byte_queue.hpp"
 
 namespace beck {
 using namespace detail;
-namespace {
-
-/// A block of bytes; the bytes follow it in memory.
-struct chunk {
-  chunk* next;
-  std::uint32_t begin;  // first byte that was not sent
-  std::uint32_t end;    // end of the bytes that were pushed
-};
-
-constexpr std::size_t chunk_memory = 4096;
-constexpr std::size_t chunk_bytes = chunk_memory - sizeof(chunk);
-
-char* bytes_of(chunk& c) noexcept { return reinterpret_cast<char*>(&c + 1); }
-
-chunk* make_chunk() noexcept {
-  try {
-    return ::new (allocate_block(chunk_memory)) chunk{nullptr, 0, 0};
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
-void free_chunks(chunk* first) noexcept {
-  while (first != nullptr) {
-    chunk* const next = first->next;
-    free_block(first);
-    first = next;
-  }
-}
-
-}  // namespace
-
 /// The state of a queue. It is itself two things: the operation of the current write, and, before a
 /// write starts, the queue entry that runs begin_entry() on the loop.
 struct detail::write_queue_state final : vector_operation {
@@ -53,13 +22,9 @@ struct detail::write_queue_state final : vector_operation {
         bytes_max(most) {
     complete = &completed;
   }
-  ~write_queue_state() { drop_all(); }
 
   // --- taking bytes
-  std::size_t held() const noexcept { return static_cast<std::size_t>(pushed - sent - dropped); }
-  int room_for(std::size_t bytes, bool overtakes) const noexcept;
-  bool reserve(std::size_t bytes) noexcept;
-  void append(const_buffer data) noexcept;
+  int room_for(std::size_t more, bool overtakes) const noexcept;
   int take(const const_buffer* parts, std::size_t count, bool overtakes) noexcept;
   void admit_pushes() noexcept;
 
@@ -68,7 +33,6 @@ struct detail::write_queue_state final : vector_operation {
   void send_all() noexcept;
   void prepare() noexcept;
   void note_sent() noexcept;
-  void drop_all() noexcept;
   void complete_if_done() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
@@ -86,13 +50,9 @@ struct detail::write_queue_state final : vector_operation {
 
   stream_object* stream;
   std::size_t bytes_max;
-  std::uint64_t pushed = 0;
+  byte_queue bytes;
   std::uint64_t sent = 0;
-  std::uint64_t dropped = 0;  // bytes dropped after an error
   std::uint64_t writes = 0;
-  chunk* head = nullptr;
-  chunk* tail = nullptr;
-  std::size_t chunks = 0;
   int failure = 0;           // the queue's error; 0 if none
   bool active = false;       // the entry is queued, or a write is under way
   bool started = false;      // a write is under way: the kernel may read the bytes
@@ -105,62 +65,26 @@ struct detail::write_queue_state final : vector_operation {
 
 // --- taking bytes -------------------------------------------------------------------------------
 
-/// Returns 0 if `bytes` bytes may be taken, else the error; `overtakes`: pushes wait before them.
-int write_queue_state::room_for(std::size_t bytes, bool overtakes) const noexcept {
+/// Returns 0 if `more` bytes may be taken, else the error; `overtakes`: pushes wait before them.
+int write_queue_state::room_for(std::size_t more, bool overtakes) const noexcept {
   if (failure != 0) return failure;
-  if (bytes > bytes_max) return -error::message_size;
-  return !overtakes && bytes <= bytes_max - held() ? 0 : -error::no_buffer_space;
-}
-
-/// Allocates the blocks for `bytes` more bytes: all of them, or none and returns false.
-bool write_queue_state::reserve(std::size_t bytes) noexcept {
-  const std::size_t room = tail != nullptr ? chunk_bytes - tail->end : 0;
-  if (bytes <= room) return true;
-  chunk* first = nullptr;
-  std::size_t made_count = 0;
-  for (std::size_t missing = bytes - room;; missing -= chunk_bytes) {
-    chunk* const made = make_chunk();
-    if (made == nullptr) {
-      free_chunks(first);
-      return false;
-    }
-    made->next = first;
-    first = made;
-    ++made_count;
-    if (missing <= chunk_bytes) break;
-  }
-  chunks += made_count;
-  if (tail != nullptr) {
-    tail->next = first;
-  } else {
-    head = tail = first;
-  }
-  return true;
-}
-
-/// Copies `data` to the end of the queue. Requires reserve().
-void write_queue_state::append(const_buffer data) noexcept {
-  const char* from = static_cast<const char*>(data.data());
-  for (std::size_t left = data.size(); left != 0;) {
-    if (tail->end == chunk_bytes) tail = tail->next;
-    const std::size_t room = chunk_bytes - tail->end;
-    const std::size_t bytes = left < room ? left : room;
-    std::memcpy(bytes_of(*tail) + tail->end, from, bytes);
-    tail->end += static_cast<std::uint32_t>(bytes);
-    from += bytes;
-    left -= bytes;
-  }
-  pushed += data.size();
+  if (more > bytes_max) return -error::message_size;
+  return !overtakes && more <= bytes_max - bytes.size() ? 0 : -error::no_buffer_space;
 }
 
 /// Copies all parts into the queue, or none. Returns 0 or the error.
 int write_queue_state::take(const const_buffer* parts, std::size_t count, bool overtakes) noexcept {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
-  const int room = room_for(bytes, overtakes);
-  if (room != 0 || bytes == 0) return room;
-  if (!reserve(bytes)) return -error::no_memory;
-  for (std::size_t i = 0; i < count; ++i) append(parts[i]);
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < count; ++i) more += parts[i].size();
+  const int room = room_for(more, overtakes);
+  if (room != 0 || more == 0) return room;
+  try {
+    bytes.reserve(more);
+  } catch (const std::bad_alloc&) {
+    return -error::no_memory;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    bytes.copy({static_cast<const char*>(parts[i].data()), parts[i].size()});
   schedule();
   return 0;
 }
@@ -197,7 +121,7 @@ void write_queue_state::begin_entry(queue_entry* entry, runner* where) {
 /// Writes until there is nothing left, or until a write does not complete at once. Runs no user
 /// code, so only the budget and the queued bytes limit its duration.
 void write_queue_state::send_all() noexcept {
-  while (head != nullptr && failure == 0 && !orphaned) {
+  while (!bytes.empty() && failure == 0 && !orphaned) {
     prepare();
     started = true;
     ++writes;
@@ -211,11 +135,10 @@ void write_queue_state::send_all() noexcept {
 void write_queue_state::prepare() noexcept {
   target = stream->slot();
   transferred = 0;
-  std::size_t count = 0;
-  for (chunk* at = head; at != nullptr && count < vector_operation::parts_max; at = at->next) {
-    if (at->begin == at->end) break;
-    parts()[count++] = {bytes_of(*at) + at->begin, at->end - at->begin};
-  }
+  const_buffer waiting[vector_operation::parts_max];
+  const std::size_t count = bytes.gather(waiting);
+  for (std::size_t i = 0; i < count; ++i)
+    parts()[i] = {const_cast<void*>(waiting[i].data()), waiting[i].size()};
   if (count == 1) {
     kind = op_kind::send;
     flags = io_op::flag_all;
@@ -247,33 +170,15 @@ void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   self.complete_if_done();
 }
 
-/// Frees the blocks that were sent, and wakes pushes and drains.
+/// Removes the bytes that were sent, and wakes pushes and drains.
 void write_queue_state::note_sent() noexcept {
   started = false;
   sent += transferred;
-  for (std::size_t left = transferred; left != 0;) {
-    const std::size_t there = head->end - head->begin;
-    const std::size_t bytes = left < there ? left : there;
-    head->begin += static_cast<std::uint32_t>(bytes);
-    left -= bytes;
-    if (head->begin != head->end) break;
-    chunk* const sent_chunk = head;
-    head = head->next;
-    if (tail == sent_chunk) tail = head;
-    free_block(sent_chunk);
-    --chunks;
-  }
+  bytes.remove(transferred);
   if (result < 0 && failure == 0) failure = result;
   if (failure != 0) return stop(failure, 0);
   admit_pushes();
   end_drains();
-}
-
-void write_queue_state::drop_all() noexcept {
-  dropped += held();
-  free_chunks(head);
-  head = tail = nullptr;
-  chunks = 0;
 }
 
 /// Ends the queue with the error `why`. Wakes the waiting pushes, and the waiting drains unless a
@@ -283,7 +188,7 @@ void write_queue_state::stop(int why, int told) noexcept {
   waiter_chain ended;
   pushers.take_all(ended);
   if (!started) {
-    drop_all();
+    bytes.clear();
     drainers.take_all(ended);
   }
   ended.wake_all(told != 0 ? told : failure);
@@ -338,11 +243,11 @@ void write_queue::cancel() noexcept {
   state_->stop(-error::operation_aborted, 0);
 }
 
-std::size_t write_queue::size() const noexcept { return state_->held(); }
+std::size_t write_queue::size() const noexcept { return state_->bytes.size(); }
 std::size_t write_queue::bytes_max() const noexcept { return state_->bytes_max; }
 std::uint64_t write_queue::bytes_sent() const noexcept { return state_->sent; }
 std::uint64_t write_queue::writes() const noexcept { return state_->writes; }
-std::size_t write_queue::memory() const noexcept { return state_->chunks * chunk_memory; }
+std::size_t write_queue::memory() const noexcept { return state_->bytes.memory(); }
 error_code write_queue::error() const noexcept { return make_error(state_->failure); }
 
 // --- waiting for room, and for the end of the data -----------------------------------------------
@@ -362,7 +267,7 @@ bool write_queue_operation::ready() {
     return taken != -error::no_buffer_space && finish(make_error(taken));
   }
   if (state.started) return false;  // the number of sent bytes is not final yet
-  if (state.failure == 0 && state.sent != state.pushed) return false;
+  if (state.failure == 0 && !state.bytes.empty()) return false;
   return finish(make_error(state.failure));
 }
 
@@ -370,7 +275,7 @@ void write_queue_operation::initiate(handler done) {
   write_queue_state& state = *queue_->state_;
   on_wake(&end_wait);
   done_ = static_cast<handler&&>(done);
-  position_ = state.pushed;
+  position_ = state.bytes.added();
   (drains_ ? state.drainers : state.pushers).join(*this);
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// Data is masked where it is copied to.
+#include "websocket/frame_output.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace beck::websocket::detail {
+namespace {
+
+std::string_view text_of(const_buffer bytes) noexcept {
+  return {static_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+void add_frame(beck::detail::byte_queue& to, const_buffer head, const_buffer data,
+               const mask_key* key) {
+  to.reserve(head.size() + data.size());
+  to.copy(text_of(head));
+  if (key == nullptr) return to.copy(text_of(data));
+  std::uint64_t offset = 0;
+  while (data.size() != 0) {
+    const mutable_buffer room = to.room();
+    const std::size_t bytes = std::min(data.size(), room.size());
+    std::memcpy(room.data(), data.data(), bytes);
+    apply_mask(static_cast<char*>(room.data()), bytes, *key, offset);
+    to.commit(bytes);
+    offset += bytes;
+    data += bytes;
+  }
+}
+
+void add_frame(beck::detail::byte_queue& to, const message& shared) {
+  to.append_owned(message(shared), [](const message& kept) { return kept.frame(); });
+}
+
+}  // namespace beck::websocket::detail
