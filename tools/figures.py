@@ -2,27 +2,79 @@
 # SPDX-License-Identifier: BSL-1.0
 """Counts the figures by which the shape of the code is judged, and prints them as a table with their limits.
 
-usage: figures.py [ROOT]
+usage: figures.py [ROOT] [--classes]
 
-Members of io_loop are counted by clang++-19; everything else is counted in the text.
+Members of classes are counted by clang++-19, those of their bases included; everything else is counted in the text.
+--classes prints the classes of the protocols, the largest first.
 """
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from cpp_text import code_only, files
 
 SMALL_LINES, LARGE_LINES, COLUMNS = 60, 400, 100
-MEMBER = re.compile(r"^[|` ]*-CXX(?:Method|Constructor|Destructor)Decl (?!.*\bimplicit\b)", re.MULTILINE)
+PROTOCOLS = ("http", "redis", "tls", "websocket")
+FUNCTION = re.compile(r"^[|`]-CXX(?:Method|Constructor|Destructor)Decl (?!.*\bimplicit\b)")
+FIELD = re.compile(r"^[|`]-FieldDecl .* '([^']*)'")
+BASE = re.compile(r"^[|`]-(?:public|protected|private) '([^']*)'(?::'([^']*)')?")
+CLASS = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: : [^;{]*)? \{$", re.MULTILINE)
 
 
-def members(root, header, name):
-    """Member functions that a class of a header in src declares, overloads counted one by one."""
+class Shape(NamedTuple):
+    """What a class has: functions, data members, those that are bool, and .cpp files with its functions."""
+    name: str
+    functions: int
+    members: int
+    bools: int
+    files: int
+
+
+def declarations(root, headers):
+    """Returns the lines of clang's dump of each class in a namespace detail, by its qualified name."""
     command = ["clang++-19", "-std=c++20", f"-I{root}/src", f"-I{root}/include", "-fsyntax-only", "-x", "c++", "-"]
-    command += ["-fno-color-diagnostics", "-Xclang", "-ast-dump", "-Xclang", f"-ast-dump-filter={name}"]
-    text = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True, check=True).stdout
-    return sum(len(MEMBER.findall(part)) for part in text.split("Dumping ") if part.startswith(f"{name}:\n"))
+    command += ["-fno-color-diagnostics", "-Xclang", "-ast-dump", "-Xclang", "-ast-dump-filter=detail::"]
+    source = "".join(f'#include "{header}"\n' for header in headers)
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for part in text.split("Dumping ")[1:]:
+        name, _, body = part.partition(":\n")
+        if re.match(r"CXXRecordDecl .* definition$", body.split("\n", 1)[0]):
+            found[name] = body.splitlines()
+    return found
+
+
+def shape(name, dumps, texts):
+    """Returns the shape of a class of `dumps`, its bases included; their files do not count."""
+    functions = members = bools = 0
+    for line in dumps[name]:
+        functions += bool(FUNCTION.match(line))
+        if field := FIELD.match(line):
+            members += 1
+            bools += field[1] == "bool"
+        if base := BASE.match(line):
+            known = [n for n in dumps if f"::{n}".endswith(f"::{base[2] or base[1]}")]
+            for inner in [shape(n, dumps, {}) for n in known[:1]]:
+                functions, members, bools = functions + inner[1], members + inner[2], bools + inner[3]
+    short = name.rsplit("::", 1)[1]
+    defines = re.compile(rf"^(?:[^ /\n].*)?\b{short}::~?\w+\(", re.MULTILINE)
+    part = name.split("::")[1]
+    count = sum(bool(defines.search(t)) for p, t in texts.items() if p.suffix == ".cpp" and p.parts[1] == part)
+    return Shape(name, functions, members, bools, count)
+
+
+def protocol_shapes(root, texts):
+    """Returns the shapes of the classes in the private headers of the protocols."""
+    found = []
+    for protocol in PROTOCOLS:
+        headers = [p for p in texts if p.suffix == ".hpp" and p.parts[1] == protocol]
+        classes = {name for p in headers for name in CLASS.findall(texts[p])}
+        dumps = declarations(root, [p.relative_to("src").as_posix() for p in headers]) if classes else {}
+        names = [n for n in dumps if n.startswith(f"beck::{protocol}::") and n.rsplit("::", 1)[1] in classes]
+        found += [shape(name, dumps, texts) for name in names]
+    return found
 
 
 def figures(root):
@@ -34,7 +86,13 @@ def figures(root):
     names = [n for n in (root / "api_names.txt").read_text().split("\n") if re.fullmatch(r"beck::[^:]+", n)]
     loop = next(p.relative_to("src").as_posix() for p in texts if p.name == "io_loop.hpp")
     loop_users = sum(f'"{loop}"' in text for text in texts.values())
-    yield "member functions of io_loop", members(root, loop, "beck::detail::io_loop"), 70
+    dumps = declarations(root, [loop])
+    of_loop = shape("beck::detail::io_loop", dumps, {})
+    yield "functions of io_loop, with its bases", of_loop.functions, 110
+    yield "members of io_loop, with its bases", of_loop.members, 25
+    shapes = protocol_shapes(root, texts)
+    for index, what, limit in ((1, "functions", 40), (2, "members", 25), (3, "bools", 4), (4, ".cpp files", 3)):
+        yield f"classes of protocols with over {limit} {what}", sum(one[index] > limit for one in shapes), 0
     yield "names directly in beck::", len(names), 220
     yield f"files of src under {SMALL_LINES} lines", sum(n < SMALL_LINES for n in lines.values()), 40
     yield f"files of src over {LARGE_LINES} lines", sum(n > LARGE_LINES for n in lines.values()), 0
@@ -54,5 +112,15 @@ def table(rows):
         yield f"| {figure} | {value:,} | {'' if limit is None else f'{limit:,}'} |"
 
 
+def class_table(root):
+    texts = {p: (root / p).read_text() for p in files(root, ".hpp", ".cpp") if p.parts[0] == "src"}
+    yield "| class | functions | members | bools | .cpp files |"
+    yield "|---|---|---|---|---|"
+    for one in sorted(protocol_shapes(root, texts), key=lambda one: -one.functions):
+        yield f"| {' | '.join(str(value) for value in one)} |"
+
+
 if __name__ == "__main__":
-    print(*table(figures(Path(sys.argv[1] if len(sys.argv) > 1 else "."))), sep="\n")
+    arguments = [one for one in sys.argv[1:] if one != "--classes"]
+    place = Path(arguments[0] if arguments else ".")
+    print(*(class_table(place) if "--classes" in sys.argv else table(figures(place))), sep="\n")

@@ -180,6 +180,34 @@ def unlisted(root):
                 yield f"{path}:1: unlisted: {lists[0]} does not name it"
 
 
+NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
+DEFINITION = re.compile(r"^(?:class|struct|union|enum class|enum)(?: \[\[\w+\]\]| alignas\(\w+\))? (\w+)\b(?!::|<)")
+
+
+def definitions(code):
+    """Yields (line, qualified name) of the classes and enumerations that others can name."""
+    spaces = []
+    for number, line in enumerate(code.splitlines(), 1):
+        if opened := NAMESPACE.match(line):
+            spaces.append(opened[1] or "")
+        elif line.startswith("}  // namespace"):
+            spaces = spaces[:-1]
+        elif (found := DEFINITION.match(line)) and "" not in spaces and not re.search(r"^[^{]*;\s*$", line):
+            yield number, "::".join([*spaces, found[1]])
+
+
+def defined_twice(root):
+    """Names that the library defines twice: no compiler tells, and a call may run the function of the other class."""
+    places = {}
+    for path in files(root, ".hpp", ".cpp"):
+        if not under(path, "src", "include"):
+            continue
+        for line, name in definitions(code_only((root / path).read_text())):
+            first = places.setdefault(name, path)
+            if first != path:  # a file may have one for each value of a macro
+                yield f"{path}:{line}: defined-twice: {name} is defined in {first}, too"
+
+
 def check_text(path, text):
     """All complaints about one file, as (line, rule, message)."""
     found = list(shape(path, text)) + list(folders(path))
@@ -228,6 +256,7 @@ def check(root):
         for line, rule, message in check_document(root, path):
             yield f"{path}:{line}: {rule}: {message}"
     yield from unlisted(root)
+    yield from defined_twice(root)
     yield from comment_names.check(root)
     if (root / test_index.PAGE).exists():
         yield from test_index.check(root)

@@ -157,7 +157,7 @@ void connection::end_exchange(std::exception_ptr thrown) {
 
 /// Answers a message that is refused; nothing behind it is interpreted.
 void connection::refuse(refusal why) {
-  request_state& x = make_active().request;
+  incoming_request& x = make_active().request;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
   serve_no_more();
   if (x.body_refusal == refusal::none) {  // of the head only the reason is known

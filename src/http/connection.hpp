@@ -38,7 +38,7 @@ struct exchange_state {
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
   static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
 
-  request_state request;
+  incoming_request request;
   handler_state handler;
   reply_state reply;
 };

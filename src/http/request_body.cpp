@@ -19,7 +19,7 @@ constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Decodes the input up to the next piece of data. Returns whether there is one.
 bool request_side::decode() {
-  request_state& x = active();
+  incoming_request& x = active();
   while (x.data_bytes == 0 && !x.decoder.is_done() && x.body_refusal == refusal::none) {
     const std::string_view text = input_.view();
     const body_part part = x.decoder.decode(text);
@@ -42,7 +42,7 @@ bool request_side::decode() {
 }
 
 void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
-  request_state& x = active();
+  incoming_request& x = active();
   bytes = std::min(to.size(), x.data_bytes);
   std::memcpy(to.data(), input_.view().data() + x.data_at, bytes);
   x.data_at += bytes;
@@ -51,7 +51,7 @@ void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
 }
 
 void request_side::bound_body(std::uint64_t bytes_max) noexcept {
-  request_state& x = active();
+  incoming_request& x = active();
   body_limits bounds = connection_.bounds().bodies();
   if (bytes_max != 0) bounds.body_bytes = bytes_max;
   x.body_bytes_max = bounds.body_bytes;
@@ -62,7 +62,7 @@ void request_side::bound_body(std::uint64_t bytes_max) noexcept {
 }
 
 bool request_side::lower_bound(std::uint64_t bytes_max) noexcept {
-  request_state& x = active();
+  incoming_request& x = active();
   const bool is_unread = x.data_bytes == 0 && x.decoder.bytes() == 0;
   const bool is_less = bytes_max != 0 && bytes_max < x.body_bytes_max;
   if (is_less && is_unread && x.body_refusal == refusal::none) bound_body(bytes_max);
@@ -75,7 +75,7 @@ bool request_side::body_is_whole() const noexcept {
 
 /// Sets the error of a body that ends early. Returns false for one that may go on.
 bool request_side::body_failed(error_code& ec) const noexcept {
-  const request_state& x = active();
+  const incoming_request& x = active();
   if (x.body_refusal == refusal::body_late) {
     ec = error::timeout;
   } else if (x.body_refusal == refusal::body_too_long) {
@@ -105,7 +105,7 @@ bool request_side::read_ready(mutable_buffer to, std::size_t& bytes, error_code&
 
 /// Adds the present wait to the time that the body has taken, and judges it.
 void request_side::count_wait() noexcept {
-  request_state& x = active();
+  incoming_request& x = active();
   const limits& bounds = connection_.bounds();
   const std::int64_t now = loop_time();
   const std::int64_t paused = now - x.wait_began;
@@ -138,7 +138,7 @@ void request_side::send_continue() {
 task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection> keep,
                                                      mutable_buffer to) {
   request_side& self = keep->requests();
-  request_state& x = self.active();
+  incoming_request& x = self.active();
   std::size_t bytes = 0;
   error_code ec;
   self.send_continue();
@@ -177,7 +177,7 @@ task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection>
 }
 
 bool request_side::can_drop_rest() const noexcept {
-  const request_state& x = active();
+  const incoming_request& x = active();
   if (body_is_whole()) return true;
   const std::size_t most = connection_.bounds().unread_body();
   std::string_view text = input_.view().substr(x.head_bytes + x.data_end);

@@ -33,13 +33,13 @@ constexpr std::array<beck::detail::transition<input_state>, 4> table = [] {
 
 }  // namespace
 
-request_state& request_side::active() const noexcept { return connection_.active().request; }
+incoming_request& request_side::active() const noexcept { return connection_.active().request; }
 
 void request_side::enter(phase next) noexcept { connection_.clock().enter(receiving_, next); }
 
 parse_status request_side::parse_head() {
   if (input_.empty()) return parse_status::more;
-  request_state& x = connection_.make_active().request;
+  incoming_request& x = connection_.make_active().request;
   const parse_status status = x.parser.parse_padded(input_.view(), x.head);
   if (status == parse_status::more) {
     if (receiving_.in != phase::head) enter(phase::head);
@@ -79,7 +79,7 @@ void request_side::note_error(const error_code& why) noexcept {
 }
 
 void request_side::begin() noexcept {
-  request_state& x = active();
+  incoming_request& x = active();
   x.head_bytes = x.head.bytes();
   x.data_end = x.data_bytes = 0;
   x.waited_ns = 0;
@@ -88,7 +88,7 @@ void request_side::begin() noexcept {
 }
 
 void request_side::copy_head() {
-  request_state& x = active();
+  incoming_request& x = active();
   const std::size_t bytes = x.head.bytes();
   x.text = static_cast<char*>(beck::detail::allocate_block(bytes + request_parser::padding));
   std::memcpy(x.text, input_.view().data(), bytes);

@@ -24,11 +24,11 @@ namespace beck::http::detail {
 class connection;
 
 /// A request, from the first byte of its head to the last byte of its reply.
-struct request_state {
-  explicit request_state(const limits& bounds) : parser(bounds.heads()) {}
-  ~request_state() { drop_text(); }
-  request_state(const request_state&) = delete;
-  request_state& operator=(const request_state&) = delete;
+struct incoming_request {
+  explicit incoming_request(const limits& bounds) : parser(bounds.heads()) {}
+  ~incoming_request() { drop_text(); }
+  incoming_request(const incoming_request&) = delete;
+  incoming_request& operator=(const incoming_request&) = delete;
 
   void drop_text() noexcept {
     if (text != nullptr) beck::detail::free_block(text);
@@ -124,7 +124,7 @@ class request_side {
   void check_body_wait() noexcept;
 
  private:
-  request_state& active() const noexcept;
+  incoming_request& active() const noexcept;
   void note_error(const error_code& why) noexcept;
 
   // request_body.cpp

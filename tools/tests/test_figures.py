@@ -19,12 +19,33 @@ class io_loop {
 }
 """
 
+PART = """namespace beck::http::detail {
+struct base {
+  void inherited();
+  bool a;
+};
+class part : public base {
+ public:
+  part();
+  void f();
+  int g(int);
+ private:
+  struct inner { int x; void h(); };
+  int n;
+  bool b;
+};
+}
+"""
+
 
 class Figures(unittest.TestCase):
     @unittest.skipUnless(shutil.which("clang++-19"), "needs clang++-19")
     def test_a_small_tree(self):
         tree = {
             "src/io/loop/io_loop.hpp": LOOP,
+            "src/http/part.hpp": PART,
+            "src/http/part.cpp": "void part::f() {}\nint part::g(int) { return 1; }\n",
+            "src/http/more.cpp": "part::part() {}\n",
             "src/a.cpp": '#include "io/loop/io_loop.hpp"\n// is_shared()\nbool b = loop.is_shared();\n' + "\n" * 60,
             "src/b.cpp": "int b;\n" * 401 + "/" * 101 + "\n",
             "api_names.txt": "# head\nbeck::one\nbeck::one::two\nbeck::three\n",
@@ -35,9 +56,12 @@ class Figures(unittest.TestCase):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
             found = {figure: value for figure, value, _ in figures.figures(root)}
-        self.assertEqual(4, found["member functions of io_loop"])
+            classes = list(figures.class_table(root))
+        self.assertEqual(4, found["functions of io_loop, with its bases"])
+        self.assertEqual(1, found["members of io_loop, with its bases"])
+        self.assertEqual("| beck::http::detail::part | 4 | 3 | 2 | 2 |", classes[2])
         self.assertEqual(2, found["names directly in beck::"])
-        self.assertEqual(1, found["files of src under 60 lines"])
+        self.assertEqual(4, found["files of src under 60 lines"])
         self.assertEqual(1, found["files of src over 400 lines"])
         self.assertEqual(2, found["uses of is_shared()"])
         self.assertEqual(1, found["lines of src and include over 100 columns"])

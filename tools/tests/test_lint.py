@@ -215,6 +215,16 @@ class WholeTree(unittest.TestCase):
         lists["tests/CMakeLists.txt"] += "io/a_test.cpp\n"
         self.assertEqual(self.check({**tree, **lists}), [])
 
+    def test_a_name_is_defined_once_in_the_library(self):
+        one = HEAD + "#pragma once\nnamespace beck::a {\nstruct twice {\n  int x;\n};\nstruct told;\n"
+        one += "}  // namespace beck::a\n"
+        hidden = "namespace {\nstruct hidden {};\n}  // namespace"
+        other = one.replace("int x", "long x").replace("struct told;", hidden)
+        elsewhere = other.replace("beck::a", "beck::b").replace("struct hidden {};", "struct hidden {\n};")
+        found = self.check({"src/a/x.hpp": one, "src/a/y.hpp": other, "src/b/z.hpp": elsewhere})
+        self.assertEqual([c for c in found if "defined-twice" in c],
+                         ["src/a/y.hpp:5: defined-twice: beck::a::twice is defined in src/a/x.hpp, too"])
+
 
 if __name__ == "__main__":
     unittest.main()
