@@ -12,6 +12,7 @@ beck_library(beck_http
     http/client_error.cpp
     http/client_exchange.cpp
     http/client_pool.cpp
+    http/client_reply.cpp
     http/client_request.cpp
     http/conditions.cpp
     http/connection.cpp

@@ -39,13 +39,14 @@ std::int64_t keep_alive_seconds(std::string_view value) noexcept {
 /// before the request was sent it cannot: many servers then end a connection without a word.
 duration client_exchange::keep_time() const noexcept {
   const client_connection& c = *connection_;
-  if (!head_.keeps_alive() || early_ || !ended_ || request_.closes || c.end() || c.send_error() ||
-      c.is_sending() || !c.input().empty() || head_.framing() == body_framing::until_close ||
-      head_.status() == status::switching_protocols) {
+  if (!head().keeps_alive() || early_ || !is_sent() || request_.closes || c.end() ||
+      c.send_error() || c.is_sending() || !c.input().empty() ||
+      head().framing() == body_framing::until_close ||
+      head().status() == status::switching_protocols) {
     return duration::zero();
   }
   std::int64_t time = pool_->bounds().idle().nanoseconds();
-  const std::int64_t said = keep_alive_seconds(head_.get(field::keep_alive));
+  const std::int64_t said = keep_alive_seconds(head().get(field::keep_alive));
   // A second less: a request must not cross the server's end.
   if (said >= 0) time = std::min(time, std::max<std::int64_t>(said - 1, 0) * ns_per_second);
   return duration(time);
@@ -53,9 +54,9 @@ duration client_exchange::keep_time() const noexcept {
 
 /// The body is whole: the connection serves other calls, if it can.
 void client_exchange::end_body() noexcept {
-  if (is_whole_) return;
-  is_whole_ = true;
-  if (connection_ == nullptr || head_.status() == status::switching_protocols) return;
+  if (reply_.is_whole()) return;
+  reply_.set_whole();
+  if (connection_ == nullptr || head().status() == status::switching_protocols) return;
   const std::shared_ptr<client_connection> done = std::move(connection_);
   connection_ = done;  // keep_time() asks it
   const duration time = keep_time();
@@ -70,11 +71,8 @@ void client_exchange::fail_body(error_code ec) noexcept {
 
 void client_exchange::abandon() noexcept {
   if (connection_ == nullptr) return;
-  if (head_done_ && !failed_ && !reading_) {
-    while (decode()) {  // what has arrived
-      connection_->consume(std::exchange(data_end_, 0));
-      data_bytes_ = 0;
-    }
+  if (reply_.has_head() && !failed_ && !reading_) {
+    while (decode()) reply_.drop(*connection_);  // what has arrived
   }
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
@@ -82,38 +80,16 @@ void client_exchange::abandon() noexcept {
 
 /// Decodes the input up to the next piece of data. Returns whether there is one.
 bool client_exchange::decode() {
-  while (data_bytes_ == 0 && !decoder_.is_done()) {
-    const std::string_view text = connection_->input();
-    const body_part part = decoder_.decode(text);
-    if (part.status == parse_status::refused) {
-      fail_body(make_error_code(decoder_.reason()));
-      return false;
-    }
-    if (part.data.empty()) {
-      connection_->consume(part.consumed);
-      if (part.consumed == 0) return false;
-    } else {
-      data_at_ = static_cast<std::size_t>(part.data.data() - text.data());
-      data_bytes_ = part.data.size();
-      data_end_ = part.consumed;
-    }
-  }
-  if (data_bytes_ == 0) end_body();
-  return data_bytes_ != 0;
-}
-
-void client_exchange::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
-  bytes = std::min(to.size(), data_bytes_);
-  std::memcpy(to.data(), connection_->input().data() + data_at_, bytes);
-  data_at_ += bytes;
-  data_bytes_ -= bytes;
-  if (data_bytes_ == 0) connection_->consume(std::exchange(data_end_, 0));
+  const parse_status decoded = reply_.decode(*connection_);
+  if (decoded == parse_status::refused) fail_body(make_error_code(reply_.reason()));
+  if (decoded == parse_status::done) end_body();
+  return decoded == parse_status::more && reply_.ready_bytes() != 0;
 }
 
 bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (to.size() == 0) return true;
-  if (is_whole_) {
+  if (reply_.is_whole()) {
     ec = error::eof;
     return true;
   }
@@ -127,11 +103,11 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
     return true;
   }
   if (decode()) {
-    copy_data(to, bytes);
-    if (data_bytes_ == 0) static_cast<void>(decode());  // the end may have come with it
+    bytes = reply_.copy(*connection_, to);
+    if (reply_.ready_bytes() == 0) static_cast<void>(decode());  // the end may have come with it
     return true;
   }
-  if (is_whole_) {
+  if (reply_.is_whole()) {
     ec = error::eof;
     return true;
   }
@@ -141,7 +117,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
   }
   const error_code end = connection_->end();
   if (!end) return false;
-  if (end == error::eof && decoder_.end_of_input() == parse_status::done) {
+  if (end == error::eof && reply_.may_end_here()) {
     end_body();
     ec = error::eof;
   } else {
@@ -155,7 +131,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
 std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
   if (bounds.body_rate() == 0) return bounds.body_pause().nanoseconds();
-  const double earned = static_cast<double>(decoder_.bytes()) / bounds.body_rate() *
+  const double earned = static_cast<double>(reply_.decoder().bytes()) / bounds.body_rate() *
                         double{ns_per_second};  // the time that the bytes so far may have taken
   const std::int64_t total =
       std::max<std::int64_t>(bounds.body_grace().nanoseconds(),
@@ -167,8 +143,8 @@ std::int64_t client_exchange::patience() const noexcept {
 /// ends where the body does: so bytes behind the body show, in it or in the input.
 mutable_buffer client_exchange::direct_room(mutable_buffer to) const noexcept {
   const client_connection& c = *connection_;
-  if (head_.framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
-  if (to.size() == decoder_.known_bytes()) return {to.data(), to.size() - 1};
+  if (head().framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
+  if (to.size() == reply_.decoder().known_bytes()) return {to.data(), to.size() - 1};
   return to;
 }
 
@@ -185,7 +161,7 @@ task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& b
     auto got = co_await timeout(c->stream().read_some(room), duration(limit));
     ec = got.error();
     const std::string_view text(static_cast<const char*>(room.data()), got.value_);
-    bytes = decoder_.decode(text).data.size();
+    bytes = reply_.decode_received(text);
     if (bytes < text.size()) c->note_end(error::eof);  // behind the body: serves no other call
   } else {
     c->want_more();
@@ -211,7 +187,7 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
     if (ec && ec != error::operation_aborted) x.fail_body(ec);
     if (ec) break;
     if (bytes != 0) {
-      if (x.decoder_.is_done() && x.connection_ != nullptr) x.end_body();
+      if (x.reply_.decoder().is_done() && x.connection_ != nullptr) x.end_body();
       break;
     }
   }
@@ -227,13 +203,13 @@ task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::s
   limit = std::min(limit, text.max_size() - 1);
   if (x.has_head()) {
     text.reserve(static_cast<std::size_t>(
-        std::min<std::uint64_t>({x.head_.content_length(), limit, reserved_max}) + 1));
+        std::min<std::uint64_t>({x.head().content_length(), limit, reserved_max}) + 1));
   }
   error_code ec;
   for (;;) {
     const std::size_t before = text.size();
     std::size_t room = std::min(step, limit - before + 1);  // one more shows that there is more
-    const std::uint64_t known = x.decoder_.known_bytes();
+    const std::uint64_t known = x.reply_.decoder().known_bytes();
     if (known != 0 && known < room) room = static_cast<std::size_t>(known) + 1;  // direct_room()
     text.resize(before + room);
     const mutable_buffer to(text.data() + before, text.size() - before);

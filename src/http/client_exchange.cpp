@@ -53,17 +53,8 @@ exchange_ref::~exchange_ref() {
   if (exchange_ != nullptr) exchange_->drop_share();
 }
 
-void block_text::assign(std::string_view text) {
-  auto* const made =
-      static_cast<char*>(beck::detail::allocate_block(text.size() + request_parser::padding));
-  if (!text.empty()) std::memcpy(made, text.data(), text.size());
-  clear();
-  data_ = made;
-  bytes_ = text.size();
-}
-
 client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_view url)
-    : pool_(std::move(of)), parser_(pool_->bounds().heads()) {
+    : pool_(std::move(of)), reply_(pool_->bounds()) {
   set_url(url.substr(0, url::bytes_max + 1));
 }
 
@@ -82,7 +73,7 @@ void client_exchange::set_target(std::string_view text) {
 }
 
 void client_exchange::require_not_begun() const {
-  if (begun_ || finishing_) throw std::logic_error("http: the head of the request was sent");
+  if (is_begun() || finishing_) throw std::logic_error("http: the head of the request was sent");
 }
 
 void client_exchange::take_for_finish() {
@@ -109,7 +100,7 @@ task<error_code> client_exchange::run(exchange_ref self) {
 task<error_code> client_exchange::attempt() {
   error_code ec = failed_;
   if (!ec && url_error_ != url_error::none) ec = client_error::bad_url;
-  if (!ec && begun_) {
+  if (!ec && is_begun()) {
     ec = end_stream();
   } else if (!ec) {
     if (request_.kind == request_body_kind::chunked) {
@@ -123,17 +114,17 @@ task<error_code> client_exchange::attempt() {
     if (!ec) send_request();
   }
   if (ec) co_return ec;
-  if (!ended_) ec = co_await wait_for_continue();
+  if (!is_sent()) ec = co_await wait_for_continue();
   if (!ec) ec = co_await receive_head();
   if (!may_retry(ec)) co_return ec;
   pool_->counters().retries.add();
   place at = connection_->surrender();
   connection_.reset();
-  continued_ = false;
+  restart();
   ec = co_await make_connection(std::move(at));
   if (ec) co_return ec;
   send_request();
-  if (!ended_) ec = co_await wait_for_continue();
+  if (!is_sent()) ec = co_await wait_for_continue();
   if (!ec) ec = co_await receive_head();
   co_return ec;
 }
@@ -159,43 +150,13 @@ task<error_code> client_exchange::make_connection(place at) {
   co_return made.error();
 }
 
-/// Parses what has come. Heads of 1xx are consumed. Returns `more` until the head of the reply is
-/// there; `refused` with `ec` set.
+/// Parses what has come: see client_reply::parse_head().
 parse_status client_exchange::parse_head(error_code& ec) {
   client_connection& c = *connection_;
-  while (!head_done_ && !c.input().empty()) {
-    heard_ = true;
-    const parse_status parsed = parser_.parse_padded(c.input(), request_.method, head_);
-    if (parsed == parse_status::more) return parsed;
-    if (parsed == parse_status::refused) {
-      ec = make_error_code(parser_.reason());
-      return parsed;
-    }
-    const unsigned number = number_of(head_.status());
-    if (number >= 200 || number == 101) {
-      note_head();
-    } else {
-      continued_ = continued_ || number == 100;
-      interim_bytes_ += head_.bytes();
-      c.consume(head_.bytes());
-      parser_.reset();
-      if (interim_bytes_ > pool_->bounds().interim_bytes()) ec = client_error::too_many_interim;
-    }
-    if (number == 101 && request_.upgrade.empty()) ec = client_error::unexpected_upgrade;
-    if (ec) return parse_status::refused;
-  }
-  return head_done_ ? parse_status::done : parse_status::more;
-}
-
-/// Takes the head of the reply out of the input.
-void client_exchange::note_head() {
-  client_connection& c = *connection_;
-  head_text_.assign(c.input().substr(0, head_.bytes()));
-  head_.rebase(head_text_.data());
-  c.consume(head_.bytes());
-  early_ = !ended_ || c.is_sending();
-  decoder_ = body_decoder(head_, pool_->bounds().bodies());
-  head_done_ = true;
+  const bool had_head = reply_.has_head();
+  const parse_status parsed = reply_.parse_head(c, request_.method, !request_.upgrade.empty(), ec);
+  if (!had_head && reply_.has_head()) early_ = !is_sent() || c.is_sending();
+  return parsed;
 }
 
 task<error_code> client_exchange::receive_head() {
@@ -230,19 +191,19 @@ task<error_code> client_exchange::receive_head() {
 error_code client_exchange::end_error() const noexcept {
   const client_connection& c = *connection_;
   if (c.end() != error::eof) return c.end();
-  return heard_ ? client_error::cut_short : client_error::no_reply;
+  return reply_.is_heard() ? client_error::cut_short : client_error::no_reply;
 }
 
 /// Only a connection that was idle, and may have ended before the request reached the server.
 bool client_exchange::may_retry(error_code ec) const noexcept {
-  return ec && connection_ != nullptr && connection_->is_reused() && !heard_ &&
+  return ec && connection_ != nullptr && connection_->is_reused() && !reply_.is_heard() &&
          connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
          is_idempotent(request_.method);
 }
 
 void client_exchange::fail(error_code ec) noexcept {
   drop_connection();
-  head_done_ = false;
+  reply_.fail();
   failed_ = ec;
 }
 
@@ -260,7 +221,7 @@ void client_exchange::drop_connection() noexcept {
 
 /// Resolves the Location of a redirect against what was asked for. Returns whether it is a URL.
 bool client_exchange::resolve_location(std::string& to) const {
-  const std::string location = encode_location(head_.get(field::location));
+  const std::string location = encode_location(head().get(field::location));
   if (request_.target.empty() || request_.target == "*")
     return resolve_reference(url_, location, to) == url_error::none;
   std::string asked(url_.is_https ? "https://" : "http://");
@@ -272,16 +233,16 @@ bool client_exchange::resolve_location(std::string& to) const {
 
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
 bool client_exchange::redirect(error_code& ec) {
-  if (pool_->bounds().redirects() == 0 || !is_redirect(head_.status())) return false;
+  if (pool_->bounds().redirects() == 0 || !is_redirect(head().status())) return false;
   if (!request_.upgrade.empty()) return false;  // its protocol is for this server
-  const http::status s = head_.status();
+  const http::status s = head().status();
   const bool to_get =
       (s == status::see_other && request_.method != method::head) ||
       ((s == status::moved_permanently || s == status::found) && request_.method == method::post);
   if (!to_get && request_.is_stream()) return false;  // it cannot be sent again
   std::string text;
   url next;
-  if (head_.repeats(field::location) || !head_.has(field::location) || !resolve_location(text) ||
+  if (head().repeats(field::location) || !head().has(field::location) || !resolve_location(text) ||
       parse_url(text, next) != url_error::none) {
     return false;
   }
@@ -310,9 +271,7 @@ bool client_exchange::redirect(error_code& ec) {
   request_.target.clear();
   set_url(text);
   pool_->counters().redirects.add();
-  parser_.reset();
-  begun_ = ended_ = heard_ = continued_ = head_done_ = is_whole_ = early_ = false;
-  interim_bytes_ = 0;
+  restart();
   return true;
 }
 
@@ -331,13 +290,13 @@ std::string client_exchange::failure() const {
 }
 
 taken_stream client_exchange::take_over() {
-  if (!head_done_ || connection_ == nullptr || head_.status() != status::switching_protocols)
+  if (!reply_.is_upgraded() || connection_ == nullptr)
     throw std::logic_error("http: only a reply with status 101 gives its stream away");
   taken_stream taken;
   taken.read_ahead.assign(connection_->input());
   taken.stream = connection_->release();
   connection_.reset();
-  is_whole_ = true;
+  if (!reply_.is_whole()) reply_.set_whole();
   return taken;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A call under way: its request, the connection that it has, and its reply. client_exchange.cpp has
 // its course with retry and redirects, client_request.cpp the sending side, client_body.cpp the
-// body of the reply.
+// body of the reply, as client_reply decodes it.
 #pragma once
 
 #include <cstddef>
@@ -10,41 +10,18 @@
 #include <string>
 #include <string_view>
 
-#include <beck/detail/block.hpp>
 #include <beck/detail/ref_count.hpp>
-#include <beck/http/body_decoder.hpp>
-#include <beck/http/parser.hpp>
 #include <beck/http/url.hpp>
 #include <beck/io/steady_timer.hpp>
 
+#include "base/transitions.hpp"
 #include "http/client_pool.hpp"
+#include "http/client_reply.hpp"
 #include "http/reply_state.hpp"
 
 namespace beck::http::detail {
 
 using beck::detail::loop_time;
-
-/// A text in a recycled block, with request_parser::padding readable bytes behind it.
-class block_text {
- public:
-  block_text() noexcept = default;
-  ~block_text() { clear(); }
-  block_text(const block_text&) = delete;
-  block_text& operator=(const block_text&) = delete;
-  /// Throws std::bad_alloc; then the text is unchanged.
-  void assign(std::string_view text);
-  void clear() noexcept {
-    if (data_ != nullptr) beck::detail::free_block(data_);
-    data_ = nullptr;
-    bytes_ = 0;
-  }
-  const char* data() const noexcept { return data_; }
-  std::string_view view() const noexcept { return {data_, bytes_}; }
-
- private:
-  char* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 /// How the body of a request is sent.
 enum class request_body_kind : std::uint8_t { none, whole, chunked, length };
@@ -69,6 +46,13 @@ struct request_state {
   bool is_stream() const noexcept {
     return kind == request_body_kind::chunked || kind == request_body_kind::length;
   }
+};
+
+/// How much of a request was sent.
+enum class request_progress : std::uint8_t {
+  unsent,
+  head,  ///< its head; a body may follow
+  whole,
 };
 
 /// A call under way. Shared by its reply, or its call, and the coroutines that work for it. Thread:
@@ -105,10 +89,10 @@ class client_exchange {
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read(exchange_ref self, mutable_buffer to);
   static task<io_result<std::string>> read_all(exchange_ref self, std::size_t limit);
-  bool body_is_whole() const noexcept { return head_done_ && is_whole_; }
+  bool body_is_whole() const noexcept { return reply_.is_whole(); }
 
-  bool has_head() const noexcept { return head_done_; }
-  const response_head& head() const noexcept { return head_; }
+  bool has_head() const noexcept { return reply_.has_head(); }
+  const response_head& head() const noexcept { return reply_.head(); }
   std::string_view url_text() const noexcept { return url_text_.view(); }
   std::string failure() const;
   taken_stream take_over();
@@ -124,7 +108,6 @@ class client_exchange {
   task<error_code> make_connection(place at);
   task<error_code> receive_head();
   parse_status parse_head(error_code& ec);
-  void note_head();
   error_code end_error() const noexcept;
   bool may_retry(error_code ec) const noexcept;
   bool redirect(error_code& ec);
@@ -133,8 +116,11 @@ class client_exchange {
   bool resolve_location(std::string& to) const;
 
   // the request (client_request.cpp)
+  bool is_begun() const noexcept { return sent_ != request_progress::unsent; }
+  bool is_sent() const noexcept { return sent_ == request_progress::whole; }
+  void restart() noexcept;
+  void note_sent() noexcept;
   void write_head();
-  void add_head();
   void send_request();
   void send_whole_body();
   error_code end_stream();
@@ -143,7 +129,6 @@ class client_exchange {
 
   // the body of the reply (client_body.cpp)
   bool decode();
-  void copy_data(mutable_buffer to, std::size_t& bytes) noexcept;
   void end_body() noexcept;
   void fail_body(error_code ec) noexcept;
   std::int64_t patience() const noexcept;
@@ -157,28 +142,16 @@ class client_exchange {
   block_text url_text_;
   url url_;
   request_state request_;
-  response_parser parser_;
-  response_head head_;
-  block_text head_text_;
-  body_decoder decoder_;
-  std::size_t data_at_ = 0;        // decoded bytes of the body in the input: where they begin,
-  std::size_t data_bytes_ = 0;     // their number,
-  std::size_t data_end_ = 0;       // and the end of the framing behind them
-  std::int64_t waited_ns_ = 0;     // for the body
-  error_code failed_;              // the call, or its body
-  std::string failure_text_;       // of the stream
-  std::size_t interim_bytes_ = 0;  // of 1xx replies
+  request_progress sent_ = request_progress::unsent;
+  client_reply reply_;
+  std::int64_t waited_ns_ = 0;  // for the body
+  error_code failed_;           // the call, or its body
+  std::string failure_text_;    // of the stream
   unsigned redirects_ = 0;
   url_error url_error_ = url_error::none;
-  bool begun_ = false;      // the head of the request was sent
-  bool ended_ = false;      // so was the rest
-  bool heard_ = false;      // a byte of a reply has come
-  bool continued_ = false;  // "100 Continue" has come
-  bool head_done_ = false;
-  bool early_ = false;     // the head of the reply came before the request was sent
-  bool is_whole_ = false;  // the body was read
-  bool reading_ = false;   // read() is under way
-  bool finishing_ = false;
+  bool early_ = false;      // the head of the reply came before the request was sent
+  bool reading_ = false;    // read() is under way
+  bool finishing_ = false;  // the call has ended the request
 };
 
 }  // namespace beck::http::detail

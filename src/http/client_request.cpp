@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sending side of a call: the head, a body that is given whole, and the parts of a stream.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -30,6 +31,75 @@ bool has_field(std::string_view lines, std::string_view name) noexcept {
   return false;
 }
 
+enum class request_event : std::uint8_t {
+  begin,    ///< its head is sent
+  end,      ///< so is the rest
+  restart,  ///< it is sent once more, or another one is
+};
+
+/// In the order of request_event.
+constexpr std::array<beck::detail::transition<request_progress>, 3> table = [] {
+  using beck::detail::any_of;
+  using enum request_progress;
+  return std::array<beck::detail::transition<request_progress>, 3>{{
+      /* begin   */ {head, any_of({unsent})},
+      /* end     */ {whole, any_of({head})},
+      /* restart */ {unsent, any_of({head, whole})},
+  }};
+}();
+
+/// Writes the head of a request for `to`. Throws std::bad_alloc.
+void write_request_head(beck::detail::byte_queue& out, const request_state& request,
+                        const url& to) {
+  const auto line = [&out](field name, std::string_view value) {
+    out.append(name_of(name));
+    out.append(": ");
+    out.append(value);
+    out.append("\r\n");
+  };
+  out.append(request.method_name());
+  out.append(" ");
+  struct target_writer {  // what url::append_target() takes
+    beck::detail::byte_queue& to;
+    void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
+  } target{out};
+  if (request.target.empty()) {
+    to.append_target(target);
+  } else {
+    out.append(request.target);
+  }
+  out.append(" HTTP/1.1\r\n");
+  if (!has_field(request.fields.text(), name_of(field::host))) line(field::host, to.host_field);
+  out.append(request.fields.text());
+  char digits[number_max];
+  const auto length = [&](std::uint64_t bytes) {
+    const char* const end = std::to_chars(digits, digits + number_max, bytes).ptr;
+    line(field::content_length, {digits, static_cast<std::size_t>(end - digits)});
+  };
+  switch (request.kind) {
+    case request_body_kind::none:
+      if (says_empty(request.method)) length(0);
+      break;
+    case request_body_kind::whole:
+      length(request.body.size());
+      break;
+    case request_body_kind::length:
+      length(request.length);
+      break;
+    case request_body_kind::chunked:
+      line(field::transfer_encoding, "chunked");
+      break;
+  }
+  if (request.expects_continue) line(field::expect, "100-continue");
+  if (!request.upgrade.empty()) line(field::upgrade, request.upgrade);
+  if (request.closes) {
+    line(field::connection, "close");
+  } else if (!request.upgrade.empty()) {
+    line(field::connection, "Upgrade");
+  }
+  out.append("\r\n");
+}
+
 }  // namespace
 
 void request_state::set_method(http::method m, std::string_view name) noexcept {
@@ -37,66 +107,24 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
   method_bytes = static_cast<std::uint8_t>(name.copy(method_text, sizeof method_text));
 }
 
+/// Prepares the call to be sent once more, or to another URL.
+void client_exchange::restart() noexcept {
+  if (is_begun()) advance(sent_, request_event::restart, table);
+  reply_.restart();
+  early_ = false;
+}
+
+void client_exchange::note_sent() noexcept { advance(sent_, request_event::end, table); }
+
 /// Adds the head of the request to the output. Without memory for it the call has failed.
 void client_exchange::write_head() {
   try {
-    add_head();
+    write_request_head(connection_->out(), request_, url_);
+    advance(sent_, request_event::begin, table);
   } catch (...) {
     fail(make_error_code(std::errc::not_enough_memory));
     throw;
   }
-}
-
-void client_exchange::add_head() {
-  beck::detail::byte_queue& out = connection_->out();
-  const auto line = [&out](field name, std::string_view value) {
-    out.append(name_of(name));
-    out.append(": ");
-    out.append(value);
-    out.append("\r\n");
-  };
-  out.append(request_.method_name());
-  out.append(" ");
-  struct target_writer {  // what url::append_target() takes
-    beck::detail::byte_queue& to;
-    void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
-  } target{out};
-  if (request_.target.empty()) {
-    url_.append_target(target);
-  } else {
-    out.append(request_.target);
-  }
-  out.append(" HTTP/1.1\r\n");
-  if (!has_field(request_.fields.text(), name_of(field::host))) line(field::host, url_.host_field);
-  out.append(request_.fields.text());
-  char digits[number_max];
-  const auto length = [&](std::uint64_t bytes) {
-    const char* const end = std::to_chars(digits, digits + number_max, bytes).ptr;
-    line(field::content_length, {digits, static_cast<std::size_t>(end - digits)});
-  };
-  switch (request_.kind) {
-    case request_body_kind::none:
-      if (says_empty(request_.method)) length(0);
-      break;
-    case request_body_kind::whole:
-      length(request_.body.size());
-      break;
-    case request_body_kind::length:
-      length(request_.length);
-      break;
-    case request_body_kind::chunked:
-      line(field::transfer_encoding, "chunked");
-      break;
-  }
-  if (request_.expects_continue) line(field::expect, "100-continue");
-  if (!request_.upgrade.empty()) line(field::upgrade, request_.upgrade);
-  if (request_.closes) {
-    line(field::connection, "close");
-  } else if (!request_.upgrade.empty()) {
-    line(field::connection, "Upgrade");
-  }
-  out.append("\r\n");
-  begun_ = true;
 }
 
 /// Sends the request, but for a stream, and for a body that waits for "100 Continue".
@@ -106,14 +134,14 @@ void client_exchange::send_request() {
   if (has_body && !request_.expects_continue) {
     send_whole_body();
   } else {
-    ended_ = !has_body;
+    if (!has_body) note_sent();
     connection_->flush();
   }
 }
 
 void client_exchange::send_whole_body() {
   connection_->send(const_buffer_span(&request_.body, 1));
-  ended_ = true;
+  note_sent();
 }
 
 /// Waits for "100 Continue", but not for ever, then sends the body; not after another reply.
@@ -121,10 +149,10 @@ task<error_code> client_exchange::wait_for_continue() {
   const std::shared_ptr<client_connection> c = connection_;
   std::int64_t left = pool_->bounds().continue_wait().nanoseconds();
   error_code ec;
-  while (!continued_ && left > 0) {
+  while (!reply_.is_continued() && left > 0) {
     const parse_status parsed = parse_head(ec);
     if (parsed == parse_status::refused) co_return ec;
-    if (continued_ || parsed == parse_status::done || c->end()) break;
+    if (reply_.is_continued() || parsed == parse_status::done || c->end()) break;
     c->want_more();
     const std::int64_t began = loop_time();
     auto waited = co_await timeout(c->received().wait(), duration(left));
@@ -133,14 +161,15 @@ task<error_code> client_exchange::wait_for_continue() {
     if (waited.error()) co_return waited.error();
     if (connection_ != c) co_return error::operation_aborted;  // the call is gone
   }
-  continued_ = true;  // it is not waited for again
-  if (!head_done_ && !c->end() && request_.kind == request_body_kind::whole) send_whole_body();
+  reply_.stop_continue_wait();
+  if (!reply_.has_head() && !c->end() && request_.kind == request_body_kind::whole)
+    send_whole_body();
   co_return ec;
 }
 
 /// Ends the stream of a request.
 error_code client_exchange::end_stream() {
-  if (ended_) return error_code();
+  if (is_sent()) return error_code();
   client_connection& c = *connection_;
   if (request_.kind == request_body_kind::length && request_.sent != request_.length) {
     const bool may_stop = is_refused_early() || c.send_error() || c.end();
@@ -149,7 +178,7 @@ error_code client_exchange::end_stream() {
   if (request_.kind == request_body_kind::chunked && !is_refused_early()) {
     c.out().append("0\r\n\r\n");
   }
-  ended_ = !is_refused_early();
+  if (!is_refused_early()) note_sent();
   c.flush();
   return failed_;
 }
@@ -162,7 +191,7 @@ bool client_exchange::is_refused_early() {
   if (ec) failed_ = ec;
   return parsed == parse_status::refused ||
          (parsed == parse_status::done &&
-          (number_of(head_.status()) >= 400 || request_.expects_continue));
+          (number_of(head().status()) >= 400 || request_.expects_continue));
 }
 
 bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
@@ -171,11 +200,11 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
     ec = failed_;
     return true;
   }
-  if (connection_ == nullptr && begun_) {  // the call is gone
+  if (connection_ == nullptr && is_begun()) {  // the call is gone
     ec = error::operation_aborted;
     return true;
   }
-  if (connection_ == nullptr || (request_.expects_continue && !continued_)) return false;
+  if (connection_ == nullptr || (request_.expects_continue && !reply_.is_continued())) return false;
   client_connection& c = *connection_;
   if (c.send_error() || c.end() || is_refused_early()) {
     ec = c.send_error() == client_error::send_late ? c.send_error()
@@ -205,8 +234,7 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
   request_.sent += bytes;
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
   // An early body waits in the socket, but for a part of it: nobody reads it during the request.
-  const bool is_upgraded = head_done_ && head_.status() == status::switching_protocols;
-  if (!is_upgraded && c.input().size() < unsent_max) c.want_more();
+  if (!reply_.is_upgraded() && c.input().size() < unsent_max) c.want_more();
   return true;
 }
 
@@ -224,7 +252,7 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
       x.connection_->flush();
     }
   }
-  if (!ec && x.request_.expects_continue && !x.continued_ && x.connection_ != nullptr) {
+  if (!ec && x.request_.expects_continue && !x.reply_.is_continued() && x.connection_ != nullptr) {
     ec = co_await x.wait_for_continue();
   }
   while (!ec && !x.write_ready(data, bytes, ec)) {
