@@ -15,16 +15,16 @@ beck_library(beck_redis
     redis/cluster_replies.cpp
     redis/command_error.cpp
     redis/command_table.cpp
+    redis/connect_plan.cpp
     redis/error.cpp
     redis/handshake.cpp
     redis/key_slot.cpp
+    redis/lane_part.cpp
     redis/lane_pool.cpp
     redis/lane_rules.cpp
     redis/link.cpp
-    redis/link_lane.cpp
-    redis/link_output.cpp
-    redis/link_primary.cpp
-    redis/link_pushes.cpp
+    redis/link_clock.cpp
+    redis/link_life.cpp
     redis/memory/memory_audience.cpp
     redis/memory/memory_call.cpp
     redis/memory/memory_channel_commands.cpp
@@ -45,6 +45,7 @@ beck_library(beck_redis
     redis/memory/memory_transaction_commands.cpp
     redis/number_text.cpp
     redis/primary_watch.cpp
+    redis/push_hub.cpp
     redis/push_router.cpp
     redis/push_router_members.cpp
     redis/raw_reply.cpp

@@ -107,7 +107,7 @@ cache_core::cache_core(link_ref of, std::size_t bytes_max, std::size_t entry_byt
       hash_(random_of(link_->executor())),
       index_(bytes_max, entry_bytes_max, hash_),
       reads_(0, hash_) {
-  link_->join(*this);
+  link_->pushes().join(*this);
 }
 
 cache_core::~cache_core() {
@@ -229,7 +229,7 @@ void cache_core::end(cache_read& one) noexcept {
     complete(*call, one);
   }
   if (one.result().error()) return;
-  const bool is_kept = one.is_tracked() && link_->is_tracking() &&
+  const bool is_kept = one.is_tracked() && link_->pushes().is_tracking() &&
                        index_.store(one.wire(), one.kept(), link_->now());
   if (!is_kept) ++uncached_;
 }

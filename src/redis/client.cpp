@@ -75,7 +75,7 @@ link* make_link(const any_io_executor& executor, std::string_view url, const cli
   sentinel_url to = parse_sentinel_url(url);
   server_url primary = std::move(to.primary);
   shared<sentinels> watched(new sentinels(executor, std::move(to), how));
-  return new link(executor, std::move(primary), how, std::move(watched));
+  return new link(executor, std::move(primary), how, how.hold().nanoseconds(), std::move(watched));
 }
 
 }  // namespace
@@ -87,17 +87,17 @@ client::client(const any_io_executor& executor, std::string_view url, const clie
 client::~client() { close(); }
 
 client& client::secure(stream_layer& with) noexcept {
-  detail::link_of(sender_).secure(with);
+  detail::link_of(sender_).plan().secure(with);
   return *this;
 }
 
 client& client::connect_with(connector& how) noexcept {
-  detail::link_of(sender_).connect_with(how);
+  detail::link_of(sender_).plan().connect_with(how);
   return *this;
 }
 
 client& client::login_with(credentials& from) noexcept {
-  detail::link_of(sender_).login_with(from);
+  detail::link_of(sender_).plan().login_with(from);
   return *this;
 }
 

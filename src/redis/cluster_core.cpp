@@ -91,14 +91,14 @@ cluster_core::~cluster_core() = default;
 void cluster_core::secure(stream_layer& with) noexcept {
   layer_ = &with;
   for (auto& [key, one] : nodes_) {
-    if (one.connection) one.connection->secure(with);
+    if (one.connection) one.connection->plan().secure(with);
   }
 }
 
 void cluster_core::login_with(credentials& from) noexcept {
   credentials_ = &from;
   for (auto& [key, one] : nodes_) {
-    if (one.connection) one.connection->login_with(from);
+    if (one.connection) one.connection->plan().login_with(from);
   }
 }
 

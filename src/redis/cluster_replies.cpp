@@ -264,8 +264,8 @@ link& cluster_core::connection_to(cluster_node& node) {
     client_options each = bounds();
     each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
     node.connection = link_ref(new link(executor(), std::move(to), each, 0));
-    if (layer_ != nullptr) node.connection->secure(*layer_);
-    if (credentials_ != nullptr) node.connection->login_with(*credentials_);
+    if (layer_ != nullptr) node.connection->plan().secure(*layer_);
+    if (credentials_ != nullptr) node.connection->plan().login_with(*credentials_);
   }
   return *node.connection;
 }

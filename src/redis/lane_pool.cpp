@@ -26,15 +26,15 @@ task<io_result<lane>> lane_pool::take(link_ref home) {
   if (!result.error_ && pool.is_closed_) result.error_ = beck::error::operation_aborted;
   if (result.error_) co_return result;
   link_ref connection = pool.next(*home);
-  lane made{sender_ref(*connection)};  // from here on its destructor frees the place
-  if (connection->id() == 0) {         // new, or returned before the answer came
+  lane made{sender_ref(*connection)};   // from here on its destructor frees the place
+  if (connection->lane()->id() == 0) {  // new, or returned before the answer came
     auto asking = made.exec<long long>("CLIENT", "ID");
     auto id = co_await std::move(asking);
     if (id.outcome() != outcome::executed) {
       result.error_ = id.error();
       co_return result;
     }
-    connection->set_id(id ? *id : 0);
+    connection->lane()->set_id(id ? *id : 0);
   }
   result.value_ = std::move(made);
   co_return result;
@@ -53,14 +53,14 @@ link_ref lane_pool::next(link& home) {
     throw;
   }
   one->lane_hook_.unlink();
-  one->set_state(lane_state::used);
+  one->lane()->set_state(lane_state::used);
   used_.push_back(*one);
   return link_ref(one);
 }
 
 void lane_pool::put(link& fresh) noexcept {
   fresh.add_share();
-  fresh.set_state(lane_state::idle);
+  fresh.lane()->set_state(lane_state::idle);
   fresh.lane_hook_.unlink();
   idle_.push_back(fresh);
   slots_.release();
@@ -68,8 +68,8 @@ void lane_pool::put(link& fresh) noexcept {
 
 void lane_pool::ended(link& gone) noexcept {
   gone.lane_hook_.unlink();
-  if (gone.state() == lane_state::returned) return slots_.release();
-  gone.set_state(lane_state::returned);
+  if (gone.lane()->state() == lane_state::returned) return slots_.release();
+  gone.lane()->set_state(lane_state::returned);
   gone.drop_share();
 }
 
@@ -82,7 +82,7 @@ void lane_pool::close() noexcept {
 
 void lane_pool::drop_idle() noexcept {
   while (link* const one = idle_.pop_front()) {
-    one->set_state(lane_state::returned);
+    one->lane()->set_state(lane_state::returned);
     one->close();
     one->drop_share();
   }
@@ -94,7 +94,7 @@ lane::~lane() {
   if (sender_) detail::link_of(sender_).return_to_pool();
 }
 
-std::int64_t lane::id() const noexcept { return detail::link_of(sender_).id(); }
+std::int64_t lane::id() const noexcept { return detail::link_of(sender_).lane()->id(); }
 
 void lane::close() noexcept { detail::link_of(sender_).close(); }
 

@@ -39,7 +39,7 @@ std::string_view topic_names::next(std::string_view& rest, topic_kind& kind) noe
 // --- add()
 
 add_op::~add_op() {
-  if (call_ != nullptr) to_->owner().router().forget(*call_);
+  if (call_ != nullptr) to_->owner().pushes().router().forget(*call_);
 }
 
 void add_op::initiate(handler done) {
@@ -54,7 +54,7 @@ void add_op::initiate(handler done) {
   }
   done_ = std::move(done);
   call_ = call.get();
-  if (!refused) return to_->owner().subscribe(std::move(call), names_);
+  if (!refused) return to_->owner().pushes().subscribe(std::move(call), names_);
   handler ended = std::move(done_);
   ended(refused);
 }
@@ -66,7 +66,7 @@ subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
 subscriber::~subscriber() { clear(); }
 
 void add_op::cancel() noexcept {
-  if (call_ != nullptr) to_->owner().end_subscribing(*call_);
+  if (call_ != nullptr) to_->owner().pushes().end_subscribing(*call_);
 }
 
 any_io_executor add_op::get_executor() const noexcept { return to_->owner().executor(); }
@@ -79,11 +79,11 @@ any_io_executor next_op::get_executor() const noexcept { return from_->owner().e
 
 subscription::subscription(client& of, const subscription_options& how)
     : self_(new detail::subscriber(detail::link_ref(detail::link_of(of.sender_)), how)) {
-  self_->owner().join(*self_);
+  self_->owner().pushes().join(*self_);
 }
 
 subscription::~subscription() {
-  self_->owner().leave(*self_);
+  self_->owner().pushes().leave(*self_);
   delete self_;
 }
 
@@ -96,7 +96,7 @@ io_result<push_event> subscription::try_next() noexcept {
 }
 
 void subscription::remove_all(const detail::topic_names& names) noexcept {
-  self_->owner().unsubscribe(*self_, names);
+  self_->owner().pushes().unsubscribe(*self_, names);
 }
 
 }  // namespace beck::redis

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lanes: the rules for their commands, the end of blocking ones, and the way back to the pool.
+// A blocking command is ended by CLIENT UNBLOCK over the connection of the client.
+#include "redis/lane_part.hpp"
+
 #include <algorithm>
-#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -25,30 +26,39 @@ constexpr duration ask_pause(10'000'000);           // doubling
 
 }  // namespace
 
-error_code link::check(const arguments& command, bool is_whole) noexcept {
-  if (!home_) {
-    return facts_of(command).needs_lane() ? error_code(error::needs_lane) : error_code();
-  }
+lane_part::lane_part(link& of, link& home) noexcept : link_(of), home_(home), turn_(home.turn()) {}
+
+error_code lane_part::check(const arguments& command, bool is_whole) noexcept {
   const lane_rule rule = lane_rule_of(command, is_whole);
   if (rule == lane_rule::refused) return error::not_on_lane;
   if (rule == lane_rule::lasting) is_changed_ = true;
   return {};
 }
 
+bool lane_part::is_outdated() const noexcept { return turn_ != home_->turn(); }
+
+bool lane_part::may_begin_again() const noexcept {
+  return link_.is_usable() && !is_changed_ && !is_unblocking_ && !home_->is_closed() &&
+         !is_outdated();
+}
+
+void lane_part::put_back() noexcept {
+  idle_until_ = (duration(beck::detail::loop_time()) + link_.bounds().idle()).nanoseconds();
+  home_->lanes().put(link_);
+}
+
 // --- dead peers
 
-/// Lets the kernel find a peer that is gone although nothing is sent to it, as in BLPOP without a
-/// limit. Streams without such options have none of it.
-void link::keep_alive() noexcept {
+void lane_part::keep_alive() noexcept {
   constexpr std::int64_t second = 1'000'000'000;
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t seconds_max = 32'767;
   const auto seconds =
-      std::clamp<std::int64_t>(bounds().ping().nanoseconds() / second, 1, seconds_max);
+      std::clamp<std::int64_t>(link_.bounds().ping().nanoseconds() / second, 1, seconds_max);
   const auto dead =
-      std::clamp<std::int64_t>(bounds().silence().nanoseconds() / millisecond, 1, INT32_MAX);
-  const int fd = stream_->socket().native_handle();
-  auto& system = beck::detail::loop_of(executor()).sys();
+      std::clamp<std::int64_t>(link_.bounds().silence().nanoseconds() / millisecond, 1, INT32_MAX);
+  const int fd = link_.stream().socket().native_handle();
+  auto& system = beck::detail::loop_of(link_.executor()).sys();
   const auto set = [&](const auto& option) {
     static_cast<void>(
         system.set_option(fd, option.level(), option.name(), option.data(), option.size()));
@@ -61,23 +71,21 @@ void link::keep_alive() noexcept {
 
 // --- blocking commands
 
-/// Begins to end the wait of a blocking command. Until that is done no other call is sent: a
-/// request to unblock that is late must not meet another command.
-void link::begin_unblocking() noexcept {
-  if (cause_) return break_connection(cause_);  // it ends already, and its calls with it
+void lane_part::begin_unblocking() noexcept {
+  if (link_.cause()) return link_.break_connection(link_.cause());  // it ends already
   if (std::exchange(is_unblocking_, true)) return;
   answered_.reset();
   try {
-    co_spawn(executor(), unblock(link_ref(*this)), detached);
+    co_spawn(link_.executor(), unblock(link_ref(link_)), detached);
   } catch (const std::bad_alloc&) {
     is_unblocking_ = false;
-    break_connection(no_memory());
+    link_.break_connection(no_memory());
   }
 }
 
 /// Ends a blocking command that was stopped, or the connection.
-task<> link::unblock(link_ref self) {
-  link& l = *self;
+task<> lane_part::unblock(link_ref self) {
+  lane_part& l = *self->lane();
   bool is_ended = false;
   try {
     auto ending = timeout(l.end_blocking(), answered_within);
@@ -85,30 +93,30 @@ task<> link::unblock(link_ref self) {
     is_ended = !ended.error();
   } catch (const std::bad_alloc&) {  // the connection ends
   }
-  if (!is_ended) l.break_connection(beck::error::operation_aborted);
+  if (!is_ended) self->break_connection(beck::error::operation_aborted);
   l.is_unblocking_ = false;
-  if (!l.is_ready_) co_return;
-  l.session_.set_ready();
-  l.flush_soon();
+  if (!self->is_ready()) co_return;
+  self->work().set_ready();
+  self->flush_soon();
 }
 
-task<io_result<>> link::end_blocking() {
+task<io_result<>> lane_part::end_blocking() {
   io_result<> result;
   result.error_ = co_await ask_to_unblock();
-  if (!result.error_ && session_.is_unblocked()) result.error_ = co_await pass_fence();
+  if (!result.error_ && link_.work().is_unblocked()) result.error_ = co_await pass_fence();
   co_return result;
 }
 
 /// Asks the server, over the client's connection, until the command is answered: a request may
 /// arrive before it.
-task<error_code> link::ask_to_unblock() {
+task<error_code> lane_part::ask_to_unblock() {
   if (id_ == 0) co_return make_error_code(std::errc::operation_not_supported);
   duration pause = ask_pause;
-  while (session_.is_stopping() && !session_.is_unblocked()) {
+  while (link_.work().is_stopping() && !link_.work().is_unblocked()) {
     exec_one<long long> asking(sender_ref(*home_), "CLIENT", "UNBLOCK", id_, "ERROR");
     const auto asked = co_await std::move(asking);
     if (asked.error()) co_return asked.error();
-    if (!session_.is_stopping() || session_.is_unblocked()) break;
+    if (!link_.work().is_stopping() || link_.work().is_unblocked()) break;
     auto waiting = timeout(answered_.wait(), pause);
     beck::ignore(co_await std::move(waiting));
     pause = pause + pause;
@@ -118,11 +126,11 @@ task<error_code> link::ask_to_unblock() {
 
 /// Waits until the server goes on. redis-server 7.0 answers that it has unblocked a command that
 /// waits for the end of CLIENT PAUSE, and executes it afterwards all the same.
-task<error_code> link::pass_fence() {
-  const std::string token = "ping:" + std::to_string(random_of(executor()));
+task<error_code> lane_part::pass_fence() {
+  const std::string token = "ping:" + std::to_string(random_of(link_.executor()));
   fence_ = std::make_unique<own_command>("PING", token);
-  session_.greet(*fence_, beck::detail::loop_time());
-  flush_soon();
+  link_.work().greet(*fence_, beck::detail::loop_time());
+  link_.flush_soon();
   while (fence_->is_under_way()) {
     auto waiting = answered_.wait();
     const auto waited = co_await std::move(waiting);
@@ -130,46 +138,9 @@ task<error_code> link::pass_fence() {
   }
   const reply<std::string>& echo = fence_->result();
   if (!echo || *echo != token) co_return error_code(protocol_error::unexpected_reply);
-  if (session_.is_unblocked()) session_.end_unblocked();  // else the connection was lost behind it
+  if (link_.work().is_unblocked())
+    link_.work().end_unblocked();  // else the connection was lost behind it
   co_return error_code();
-}
-
-// --- the way back
-
-lane_pool& link::lanes() {
-  if (!lanes_) {
-    lanes_ = std::make_unique<lane_pool>(bounds().lanes());
-    if (is_closed_) lanes_->close();
-  }
-  return *lanes_;
-}
-
-void link::return_to_pool() noexcept {
-  state_ = lane_state::returned;
-  if (begin_again()) return;
-  close();
-  if (!is_living_) home_->lanes_->ended(*this);
-}
-
-/// Greets the server anew. Returns false if the connection cannot be as new, or calls are under
-/// way.
-bool link::begin_again() noexcept {
-  if (!is_usable() || is_changed_ || is_unblocking_ || home_->is_closed_ || is_outdated())
-    return false;
-  if (ping_) session_.cancel(*ping_, beck::error::operation_aborted);
-  try {
-    greeting_ = std::make_unique<handshake>(to_, greeting_->version(), bounds().name(),
-                                            handshake::stage::again);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  if (!session_.begin_again()) return false;
-  is_ready_ = false;
-  wrote_at_ = now();
-  session_.greet(*greeting_, wrote_at_);
-  flush_soon();
-  timer_.cancel();
-  return true;
 }
 
 }  // namespace beck::redis::detail
