@@ -60,7 +60,8 @@ class connect_plan {
   void try_at(std::int64_t when) noexcept { next_at_ = when; }
   /// Puts the next attempt off by a random part of a time that doubles with each attempt.
   void put_off(std::int64_t now) noexcept;
-  /// Begins with the shortest of these times again: a connection was good, or the server is another.
+  /// Begins with the shortest of these times again: a connection was good, or the server is
+  /// another.
   void forgive() noexcept { failures_ = 0; }
   /// Notes that the server, or a sentinel, has refused the present attempt. `is_final`: it will
   /// refuse the next one, too.
