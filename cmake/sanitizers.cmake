@@ -7,6 +7,7 @@ if(BECK_SANITIZE)
   # AddressSanitizer finds what UBSan's check of object sizes does, and that takes a twelfth of a compilation.
   if(BECK_SANITIZE MATCHES address)
     add_compile_options(-fno-sanitize=object-size)
+    add_compile_definitions(BECK_COUNT_TRANSITIONS)  # src/base/transition_log.hpp
   endif()
   add_link_options(-fsanitize=${BECK_SANITIZE})
 endif()

@@ -3,11 +3,13 @@
 """Adds up what the test binaries reported (tests/support/report.cpp) and prints the last line of ./test.
 
 usage: totals.py [VARIANT...]      such as: totals.py release dev asan tsan; with none, only the steps count
+       totals.py --edges VARIANT   prints the transitions of the tables of states, and those that no test has made
 
 Counts of cases come from the first variant, a figure from the first one that has it; failures from all of them, from
 ctest's own list (a binary that was killed, or that failed after its end mark, counts), and from the steps of ./test
 (build/reports/steps.tsv).
 """
+import re
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -22,6 +24,7 @@ class Variant:
         self.cases = {}  # name -> (result, kind)
         self.values = {}  # name -> sum
         self.fingerprints = {}  # name -> all that were reported
+        self.edges = {}  # (type, state, event) -> whether a test has made this transition
         self.failures = []  # sentences
         self.passed = {}  # name of a binary -> number of cases
         explained = set()
@@ -46,6 +49,9 @@ class Variant:
                 self.values[fields[0]] = self.values.get(fields[0], 0) + int(fields[1])
             elif kind == "same":
                 self.fingerprints.setdefault(fields[0], set()).add(fields[1])
+            elif kind == "edge":
+                edge = (re.search(r"State = ([\w:]+)", fields[0])[1], int(fields[1]), int(fields[2]))
+                self.edges[edge] = self.edges.get(edge, False) or fields[3] == "1"
             elif kind == "end":
                 ended = True
         if not ended:
@@ -117,7 +123,18 @@ def failed_steps(path, variants):
             yield group, f"step {name} ended with status {status}"
 
 
+def edge_table(variant):
+    """The tables of states as lines: how many of their transitions were made, and each that was not."""
+    for name in sorted({edge[0] for edge in variant.edges}):
+        made = {edge[1:]: seen for edge, seen in variant.edges.items() if edge[0] == name}
+        missing = [f"state {state} event {event}" for (state, event), seen in sorted(made.items()) if not seen]
+        yield f"{name} {sum(made.values())}/{len(made)}" + "".join(f"\n  never: {text}" for text in missing)
+
+
 def main(names, build=Path("build")):
+    if names and names[0] == "--edges":
+        print(*edge_table(Variant(build / names[1] / "reports")), sep="\n")
+        return 0
     variants = {name: Variant(build / name / "reports") for name in names}
     failures = [(name, text) for name, variant in variants.items() for text in variant.failures]
     failures += disagreements(variants)
@@ -144,6 +161,9 @@ def main(names, build=Path("build")):
     for library, prefix in (("http", "http"), ("redis", "redis"), ("tls", "tls"), ("websocket", "ws")):
         if f"{library}_tests" in first.passed:
             first.values[f"{prefix}.cases"] = first.passed[f"{library}_tests"]
+    edges = next((variant.edges for variant in variants.values() if variant.edges), {})
+    if edges:
+        totals["transitions"] = f"{sum(edges.values())}/{len(edges)}"
     totals.update(shares(first.values))
     print("totals:", *(f"{key}={value}" for key, value in totals.items()))
     return 1 if failures else 0

@@ -11,6 +11,8 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/transition_log.hpp"
+
 namespace beck::detail {
 
 /// The state that an event leads to, and the states in which it may occur.
@@ -45,6 +47,11 @@ void advance(State& state, Event event,
              const std::array<transition<State>, Events>& table) noexcept {
   const transition<State>& change = table[static_cast<std::size_t>(event)];
   BECK_ASSERT(change.may_leave(state), "a state was changed against its table of transitions");
+  if constexpr (counts_transitions) {
+    static_assert(Events <= transition_log::events_max);
+    auto& seen = log_of<State>(table).seen[static_cast<std::size_t>(state)];
+    seen[static_cast<std::size_t>(event)].store(true, std::memory_order_relaxed);
+  }
   state = change.to;
 }
 

@@ -3,6 +3,7 @@
 // leaves the name of the case it died in.
 //   start  NAME                      passed|failed|skipped  KIND  MILLISECONDS  NAME  [REASON]
 //   value  NAME  NUMBER              same  NAME  FINGERPRINT         end  EXIT_STATUS
+//   edge   TYPE  STATE  EVENT  SEEN, for each transition of a table of states: was it made?
 #include "support/report.hpp"
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include <iostream>
 #include <string>
 
+#include "base/transition_log.hpp"
 #include "support/watchdog.hpp"
 
 namespace beck::test {
@@ -29,6 +31,20 @@ void write_line(const char* format, Args... args) {
   if (state.file == nullptr) return;
   std::fprintf(state.file, format, args...);
   std::fflush(state.file);
+}
+
+/// Writes the transitions of the tables that this process has used, if the build counts them.
+void report_transitions() {
+  const beck::detail::transition_log* log = beck::detail::transition_logs.load();
+  for (; log != nullptr; log = log->next) {
+    for (std::size_t from = 0; from < log->states; ++from) {
+      for (std::size_t event = 0; event < log->events; ++event) {
+        if ((log->from[event] >> from & 1) == 0) continue;
+        const bool was_seen = log->seen[from][event].load();
+        write_line("edge\t%s\t%zu\t%zu\t%d\n", log->type, from, event, was_seen ? 1 : 0);
+      }
+    }
+  }
 }
 
 struct case_listener final : doctest::IReporter {
@@ -115,6 +131,9 @@ void open_report() {
   unsetenv("BECK_TEST_REPORT");  // programs that a test starts must not overwrite the report
 }
 
-void end_report(int exit_status) { write_line("end\t%d\n", exit_status); }
+void end_report(int exit_status) {
+  report_transitions();
+  write_line("end\t%d\n", exit_status);
+}
 
 }  // namespace beck::test

@@ -72,6 +72,15 @@ class Line(unittest.TestCase):
         self.assertEqual((line["schedules"], line["fuzzed"]), ("120", "7"))
         self.assertEqual(list(line)[-1], "fuzzed")
 
+    def test_a_transition_is_made_if_one_binary_has_made_it(self):
+        table = "edge|log_of(const Table &) [State = beck::state, Table = std::array<int, 2>]|"
+        self.report("release", "a", "passed|case|1|ok|", "end|0")
+        self.report("asan", "a", table + "0|0|1", table + "1|1|0", table + "2|1|0", "passed|case|1|ok|", "end|0")
+        self.report("asan", "b", table + "0|0|0", table + "1|1|1", table + "2|1|0", "end|0")
+        self.assertEqual(self.run_totals("release", "asan")[1]["transitions"], "2/3")
+        lines = list(totals.edge_table(totals.Variant(self.build / "asan" / "reports")))
+        self.assertEqual(lines, ["beck::state 2/3\n  never: state 2 event 1"])
+
     def test_a_figure_is_that_of_the_first_variant_that_has_it(self):
         self.report("release", "a", "value|walks|3", "passed|case|1|ok|", "end|0")
         self.report("fuzz", "http", "value|walks|5", "value|http.fuzz|7", "passed|case|1|fuzz: date|", "end|0")
