@@ -30,9 +30,11 @@ bool has_only_tickets(SSL* of) noexcept {
 session::session(owned_stream carrier, ssl_ptr prepared)
     : executor_(carrier->socket().slot()->executor),
       carrier_(std::move(carrier)),
-      engine_(std::move(prepared)) {
+      engine_(std::move(prepared)),
+      writer_(*this) {
   if (executor_.table()->concurrent)
     throw std::logic_error("tls: a stream needs a context for one thread");
+  writer_.start(executor_, *carrier_);
 }
 
 beck::detail::text_view session::failure() const noexcept { return engine_.text(); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A session: the engine, the stream that carries it, and the coroutine that sends what the carrier
-// did not take at once. Received bytes are decrypted where they lie. While a session waits it holds
-// no buffer.
+// A session: the engine, the stream that carries it, and the writer of what is encrypted. Received
+// bytes are decrypted where they lie. While a session waits it holds no buffer.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +14,22 @@
 #include <beck/tls/stream.hpp>
 
 #include "tls/engine.hpp"
+#include "transfer/stream_writer.hpp"
 
 namespace beck::tls::detail {
 
 /// Returns the time at which the context that runs this thread last read its clock.
 std::int64_t loop_time() noexcept;
 
+/// What may still be sent. A state is left only for a later one.
+enum class output_state : std::uint8_t {
+  open,
+  ended,   ///< only what TLS itself owes: the user has said the end, or closed the session
+  failed,  ///< nothing, because of output_error_
+};
+
 /// A session. Its stream and its coroutines share it. Thread: that of the carrier's context.
-class session {
+class session final : private beck::detail::writer_source {
  public:
   /// Throws std::bad_alloc, std::logic_error if several threads run the context.
   session(owned_stream carrier, ssl_ptr prepared);
@@ -68,10 +75,6 @@ class session {
   class step;
 
   ~session() = default;
-  session_ref share() noexcept {
-    add_share();
-    return session_ref(this);
-  }
 
   void shake(const_buffer received) noexcept;
   task<error_code> exchange_messages();
@@ -83,38 +86,42 @@ class session {
   void keep(const_buffer rest) noexcept;
   std::size_t take(mutable_buffer to) noexcept;
 
-  /// Returns whether send_waiting() runs. If it does not, what is waiting is held back: it goes out
-  /// in front of the next output.
-  bool is_sending() const noexcept { return sending_; }
+  bool is_sending() const noexcept { return writer_.is_writing(); }
   error_code end_of_output() const noexcept;
   template <class Call>
   std::size_t write_with(Call call, error_code& ec) noexcept;
-  std::size_t send_now(const_buffer_span parts) noexcept;
   void send_output() noexcept;
   void hold_back_output() noexcept;
-  void add_waiting(const_buffer part, std::size_t& sent);
-  std::size_t drop_waiting(std::size_t sent) noexcept;
-  void start_sending();
+  void copy_output();
+  void end_output(bool says_end) noexcept;
   void fail_sending(error_code why) noexcept;
-  static task<> send_waiting(session_ref self);
   task<error_code> drain();
+
+  std::size_t gather(part_array& parts) override;
+  void take_sent(std::size_t bytes) noexcept override;
+  void keep_rest(const_buffer_span parts, std::size_t sent) override;
+  void take_write_error(const error_code& why) noexcept override;
+  void end_stall() noexcept override;
+  void hold() noexcept override { add_share(); }
+  void let_go() noexcept override { drop_share(); }
 
   beck::detail::ref_count shares_;
   any_io_executor executor_;
   owned_stream carrier_;
   detail::engine engine_;
-  buffer_lease ahead_;                // decrypted bytes for the next read
-  std::size_t ahead_at_ = 0;          // of them, those that were read
-  flat_buffer waiting_;               // encrypted bytes that have to be sent
-  manual_reset_event drained_{true};  // set when nothing is being sent
-  manual_reset_event shaken_;         // set for a moment when handshake() ends
+  buffer_lease ahead_;        // decrypted bytes for the next read
+  std::size_t ahead_at_ = 0;  // of them, those that were read
+  flat_buffer sending_;       // encrypted bytes that the writer was given
+  flat_buffer waiting_;       // those behind them, to which others may be added
+  beck::detail::stream_writer writer_;
+  manual_reset_event drained_;  // set for a moment when nothing is being sent, or that is cancelled
+  manual_reset_event shaken_;   // set for a moment when handshake() ends
   error_code handshake_error_;
   error_code input_error_;   // nothing more is received
-  error_code output_error_;  // nothing more is sent
+  error_code output_error_;  // in the state failed
   unsigned cancels_ = 0;     // of what is being sent
-  bool shaking_ = false;     // handshake() runs
-  bool sending_ = false;     // send_waiting() runs
-  bool finished_ = false;
+  output_state output_ = output_state::open;
+  bool shaking_ = false;  // handshake() runs
 };
 
 /// A call of the engine, at whose end its output is sent.

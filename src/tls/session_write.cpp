@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sending side of a session. What a step has encrypted is sent at once as far as the carrier
-// takes it, the rest by a coroutine. So a read never waits for a write, and an answer that TLS owes
-// to its peer needs no caller.
-#include <algorithm>
+// takes it, the rest in the background. So a read never waits for a write, and an answer that TLS
+// owes to its peer needs no caller.
 #include <cstring>
 
-#include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/io/steady_timer.hpp>
 
@@ -27,120 +25,107 @@ std::int64_t loop_time() noexcept {
 /// Returns why nothing more is sent; no error while something may be.
 error_code session::end_of_output() const noexcept {
   if (handshake_error_) return handshake_error_;
-  if (output_error_) return output_error_;
+  if (output_ == output_state::failed) return output_error_;
   if (engine_.state() == engine_state::failed) return engine_.code();
-  if (finished_) return beck::error::broken_pipe;
+  if (output_ == output_state::ended) return beck::error::broken_pipe;
   return {};
 }
 
-/// Sends what the carrier takes at once of all that there is to send. Returns the number of bytes.
-/// Behind close_notify comes only the end of the carrier.
-std::size_t session::send_now(const_buffer_span parts) noexcept {
-  error_code ec;
-  const std::size_t sent =
-      engine_.has_said_end() ? carrier_->write_last(parts, ec) : carrier_->write_now(parts, ec);
-  if (ec && ec != beck::error::would_block) fail_sending(ec);
-  return sent;
-}
-
-/// Sends the output of a step, behind what was held back; what the carrier does not take at once is
-/// sent in the background. A carrier that is TLS itself uses the memory that the output is in: it
-/// gets a copy.
+/// Sends the output of a step, behind what was held back. A carrier that is TLS itself uses the
+/// memory that the output is in: it gets a copy. Behind close_notify comes only the end of the
+/// carrier.
 void session::send_output() noexcept {
   if (engine_.output().size() == 0) return;
-  const bool is_next = !is_sending() && !output_error_;
-  std::size_t sent = 0;
-  if (is_next && carrier_->is_plain()) {
-    const const_buffer parts[] = {waiting_.data(), engine_.output(), engine_.more_output()};
-    sent = send_now(const_buffer_span(parts, 3));
-    sent -= drop_waiting(sent);
-  }
+  const bool is_next = !is_sending();
+  if (engine_.has_said_end()) writer_.end_follows();
   try {
-    add_waiting(engine_.output(), sent);
-    add_waiting(engine_.more_output(), sent);
-    engine_.drop_output();
-    if (is_next && !carrier_->is_plain()) {
-      const const_buffer all = waiting_.data();
-      drop_waiting(send_now(const_buffer_span(&all, 1)));
+    if (carrier_->is_plain()) {
+      const const_buffer parts[] = {engine_.output(), engine_.more_output()};
+      writer_.send_behind(const_buffer_span(parts, 2));
+    } else {
+      copy_output();
+      writer_.flush();
     }
     if (!is_next && waiting_.size() > waiting_max) fail_sending(error::too_many_messages);
-    start_sending();
   } catch (...) {
     fail_sending(make_error_code(std::errc::not_enough_memory));
-    engine_.drop_output();
   }
+  engine_.drop_output();
 }
 
 /// Keeps the output of a step for the next one. Without memory it is sent now.
 void session::hold_back_output() noexcept {
-  if (is_sending() || output_error_) return;
+  if (is_sending()) return;
   try {
-    std::size_t sent = 0;
-    add_waiting(engine_.output(), sent);
-    add_waiting(engine_.more_output(), sent);
-    engine_.drop_output();
+    copy_output();
   } catch (...) {
-    waiting_.release();
+    waiting_.release();  // the engine still has all of it
   }
 }
 
-/// Copies a part of the output behind what is waiting, but for its first `sent` bytes, which are
-/// taken off that number.
-void session::add_waiting(const_buffer part, std::size_t& sent) {
-  const std::size_t skipped = std::min(sent, part.size());
-  const std::size_t left = part.size() - skipped;
-  sent -= skipped;
-  if (left == 0 || output_error_) return;
-  std::memcpy(waiting_.prepare(left).data(), static_cast<const char*>(part.data()) + skipped, left);
-  waiting_.commit(left);
+void session::copy_output() {
+  const const_buffer parts[] = {engine_.output(), engine_.more_output()};
+  keep_rest(const_buffer_span(parts, 2), 0);
+  engine_.drop_output();
 }
 
-/// Removes up to `sent` bytes of what is waiting. Returns their number.
-std::size_t session::drop_waiting(std::size_t sent) noexcept {
-  const std::size_t bytes = std::min(sent, waiting_.size());
-  waiting_.consume(bytes);
-  if (waiting_.empty()) waiting_.release();
-  return bytes;
-}
-
-void session::start_sending() {
-  if (sending_ || waiting_.empty()) return;
-  co_spawn(executor_, send_waiting(share()), [self = share()](const std::exception_ptr& failed) {
-    if (failed) self->fail_sending(make_error_code(std::errc::not_enough_memory));
-    self->sending_ = false;
-    self->drained_.set();
-  });
-  sending_ = true;
-  drained_.reset();
+/// Notes that the user writes nothing more.
+void session::end_output(bool says_end) noexcept {
+  if (output_ != output_state::open) return;
+  output_ = output_state::ended;
+  if (says_end) step(*this)->end();
 }
 
 void session::fail_sending(error_code why) noexcept {
-  error_code ignored;
+  if (output_ == output_state::failed) return;
+  output_ = output_state::failed;
   output_error_ = why;
+  writer_.stop();
   waiting_.release();
+  if (!is_sending()) sending_.release();
+  error_code ignored;
   if (shaking_ && is_starved()) carrier_->socket().cancel(ignored);  // the handshake sees it
 }
 
-task<> session::send_waiting(session_ref self) {
-  session& s = *self;
-  while (!s.waiting_.empty()) {
-    flat_buffer sending = std::move(s.waiting_);  // more may be added to the other one
-    while (!sending.empty()) {
-      const const_buffer part = sending.data();
-      auto sent = co_await s.carrier_->write_some(const_buffer_span(&part, 1));
-      sending.consume(sent.value_);
-      if (!sent.error()) continue;
-      if (sent.error() == beck::error::operation_aborted && s.carrier_->socket().is_open()) {
-        ++s.cancels_;  // ends those who wait for this, but what is encrypted has to be sent
-        s.drained_.set();
-        s.drained_.reset();
-        continue;
-      }
-      s.fail_sending(sent.error());
-      co_return;
-    }
+// --- the source of the writer --------------------------------------------------------------------
+
+std::size_t session::gather(part_array& parts) {
+  if (sending_.empty()) sending_ = std::exchange(waiting_, flat_buffer());
+  parts[0] = sending_.data();
+  return sending_.empty() ? 0 : 1;
+}
+
+void session::take_sent(std::size_t bytes) noexcept {
+  sending_.consume(bytes);
+  if (sending_.empty()) sending_.release();
+}
+
+void session::keep_rest(const_buffer_span parts, std::size_t sent) {
+  if (output_ == output_state::failed) return;
+  for (const const_buffer& part : parts) {
+    const const_buffer rest = part + sent;
+    sent -= part.size() - rest.size();
+    if (rest.size() == 0) continue;
+    std::memcpy(waiting_.prepare(rest.size()).data(), rest.data(), rest.size());
+    waiting_.commit(rest.size());
   }
 }
+
+void session::take_write_error(const error_code& why) noexcept {
+  const bool is_cancelled = why == beck::error::operation_aborted && is_sending();
+  if (!is_cancelled || !carrier_->socket().is_open()) return fail_sending(why);
+  ++cancels_;  // ends those who wait for this, but what is encrypted has to be sent
+  drained_.set();
+  drained_.reset();
+}
+
+void session::end_stall() noexcept {
+  sending_.release();  // not empty if the writer has stopped
+  drained_.set();
+  drained_.reset();
+}
+
+// --- writes and the end --------------------------------------------------------------------------
 
 /// Writes by a call of the engine, which returns a number of bytes, if that is possible now.
 template <class Call>
@@ -163,7 +148,7 @@ std::size_t session::write_now(const_buffer_span parts, error_code& ec) noexcept
 std::size_t session::write_last(const_buffer_span parts, error_code& ec) noexcept {
   const std::size_t bytes =
       write_with([&](const step& now) { return now->write_last(parts, loop_time()); }, ec);
-  finished_ = finished_ || engine_.has_said_end();
+  if (engine_.has_said_end()) end_output(false);
   return bytes;
 }
 
@@ -186,7 +171,7 @@ task<io_result<std::size_t>> session::write_some(const_buffer_span parts) {
 }
 
 task<io_result<>> session::finish() {
-  if (!std::exchange(finished_, true)) step(*this)->end();
+  end_output(true);
   error_code ec;
   if (is_sending()) {
     auto drained = co_await timeout(drain(), finish_max);
@@ -200,8 +185,7 @@ task<io_result<>> session::finish() {
 
 void session::close(bool says_end) noexcept {
   error_code ignored;
-  if (says_end && !finished_ && !is_sending()) step(*this)->end();
-  finished_ = true;
+  end_output(says_end && !is_sending());
   carrier_->socket().close(ignored);
 }
 
