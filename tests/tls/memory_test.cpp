@@ -33,7 +33,7 @@ beck::owned_stream narrow(beck::test::stream_socket& of) {
 
 /// Writes `text` and says its end. Closes the socket if that fails: the other side shall know.
 task<> try_to_send(tls::stream& to, const std::string& text, bool& done) {
-  error_code ec = make_error_code(beck::error::interrupted);
+  error_code ec;
   try {
     auto sent = co_await beck::async_write(to, beck::buffer(text));
     ec = sent.error();
@@ -41,7 +41,9 @@ task<> try_to_send(tls::stream& to, const std::string& text, bool& done) {
       auto ended = co_await to.async_shutdown();
       ec = ended.error();
     }
-  } catch (const std::bad_alloc&) {}
+  } catch (const std::bad_alloc&) {
+    ec = make_error_code(std::errc::not_enough_memory);
+  }
   if (ec) to.socket().close();
   done = true;
 }
