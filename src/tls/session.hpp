@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <utility>
 
-#include <beck/base/flat_buffer.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/tls/stream.hpp>
 
+#include "run/byte_queue.hpp"
 #include "tls/engine.hpp"
 #include "transfer/stream_writer.hpp"
 
@@ -97,8 +97,8 @@ class session final : private beck::detail::writer_source {
   void fail_sending(error_code why) noexcept;
   task<error_code> drain();
 
-  std::size_t gather(part_array& parts) override;
-  void take_sent(std::size_t bytes) noexcept override;
+  std::size_t gather(part_array& parts) override { return waiting_.gather(parts); }
+  void take_sent(std::size_t bytes) noexcept override { waiting_.remove(bytes); }
   void keep_rest(const_buffer_span parts, std::size_t sent) override;
   void take_write_error(const error_code& why) noexcept override;
   void end_stall() noexcept override;
@@ -109,10 +109,10 @@ class session final : private beck::detail::writer_source {
   any_io_executor executor_;
   owned_stream carrier_;
   detail::engine engine_;
-  buffer_lease ahead_;        // decrypted bytes for the next read
-  std::size_t ahead_at_ = 0;  // of them, those that were read
-  flat_buffer sending_;       // encrypted bytes that the writer was given
-  flat_buffer waiting_;       // those behind them, to which others may be added
+  buffer_lease ahead_;                // decrypted bytes for the next read
+  std::size_t ahead_at_ = 0;          // of them, those that were read
+  beck::detail::byte_queue waiting_;  // encrypted bytes that have to be sent
+  std::uint64_t answers_at_ = 0;      // of all that was added: those behind answer the peer
   beck::detail::stream_writer writer_;
   manual_reset_event drained_;  // set for a moment when nothing is being sent, or that is cancelled
   manual_reset_event shaken_;   // set for a moment when handshake() ends

@@ -2,7 +2,7 @@
 // The sending side of a session. What a step has encrypted is sent at once as far as the carrier
 // takes it, the rest in the background. So a read never waits for a write, and an answer that TLS
 // owes to its peer needs no caller.
-#include <cstring>
+#include <algorithm>
 
 #include <beck/coro/timeout.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -46,7 +46,9 @@ void session::send_output() noexcept {
       copy_output();
       writer_.flush();
     }
-    if (!is_next && waiting_.size() > waiting_max) fail_sending(error::too_many_messages);
+    if (is_next) answers_at_ = waiting_.added();
+    const std::uint64_t sent = std::max(answers_at_, waiting_.removed());
+    if (waiting_.added() - sent > waiting_max) fail_sending(error::too_many_messages);
   } catch (...) {
     fail_sending(make_error_code(std::errc::not_enough_memory));
   }
@@ -58,8 +60,7 @@ void session::hold_back_output() noexcept {
   if (is_sending()) return;
   try {
     copy_output();
-  } catch (...) {
-    waiting_.release();  // the engine still has all of it
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the engine still has all of it
   }
 }
 
@@ -81,33 +82,24 @@ void session::fail_sending(error_code why) noexcept {
   output_ = output_state::failed;
   output_error_ = why;
   writer_.stop();
-  waiting_.release();
-  if (!is_sending()) sending_.release();
+  if (!is_sending()) waiting_.clear();
+  drained_.set();  // also while the carrier takes nothing
+  drained_.reset();
   error_code ignored;
   if (shaking_ && is_starved()) carrier_->socket().cancel(ignored);  // the handshake sees it
 }
 
 // --- the source of the writer --------------------------------------------------------------------
 
-std::size_t session::gather(part_array& parts) {
-  if (sending_.empty()) sending_ = std::exchange(waiting_, flat_buffer());
-  parts[0] = sending_.data();
-  return sending_.empty() ? 0 : 1;
-}
-
-void session::take_sent(std::size_t bytes) noexcept {
-  sending_.consume(bytes);
-  if (sending_.empty()) sending_.release();
-}
-
 void session::keep_rest(const_buffer_span parts, std::size_t sent) {
   if (output_ == output_state::failed) return;
+  std::size_t bytes = 0;
+  for (const const_buffer& part : parts) bytes += part.size();
+  waiting_.reserve(bytes - sent);
   for (const const_buffer& part : parts) {
     const const_buffer rest = part + sent;
     sent -= part.size() - rest.size();
-    if (rest.size() == 0) continue;
-    std::memcpy(waiting_.prepare(rest.size()).data(), rest.data(), rest.size());
-    waiting_.commit(rest.size());
+    waiting_.copy({static_cast<const char*>(rest.data()), rest.size()});
   }
 }
 
@@ -120,7 +112,7 @@ void session::take_write_error(const error_code& why) noexcept {
 }
 
 void session::end_stall() noexcept {
-  sending_.release();  // not empty if the writer has stopped
+  if (writer_.is_stopped()) waiting_.clear();
   drained_.set();
   drained_.reset();
 }
@@ -158,6 +150,7 @@ task<error_code> session::drain() {
   while (is_sending()) {
     auto waited = co_await drained_.wait();
     if (waited.error()) co_return waited.error();
+    if (output_ == output_state::failed) co_return output_error_;
     if (cancels != cancels_) co_return beck::error::operation_aborted;
   }
   co_return error_code();
