@@ -23,7 +23,7 @@ enum class reply_event : std::uint8_t {
 };
 
 /// In the order of reply_event.
-constexpr std::array<beck::detail::transition<reply_progress>, 5> table = [] {
+constexpr std::array<beck::detail::transition<reply_progress>, 5> reply_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum reply_progress;
@@ -48,22 +48,22 @@ void block_text::assign(std::string_view text) {
 }
 
 void client_reply::restart() noexcept {
-  advance(progress_, reply_event::restart, table);
+  advance(progress_, reply_event::restart, reply_transitions);
   parser_.reset();
   is_continued_ = false;
   interim_bytes_ = data_bytes_ = data_end_ = 0;
 }
 
 void client_reply::fail() noexcept {
-  if (progress_ != reply_progress::failed) advance(progress_, reply_event::fail, table);
+  if (progress_ != reply_progress::failed) advance(progress_, reply_event::fail, reply_transitions);
 }
 
-void client_reply::set_whole() noexcept { advance(progress_, reply_event::end, table); }
+void client_reply::set_whole() noexcept { advance(progress_, reply_event::end, reply_transitions); }
 
 parse_status client_reply::parse_head(client_connection& from, method asked, bool upgrades,
                                       error_code& ec) {
   while (!has_head() && !from.input().empty()) {
-    if (!is_heard()) advance(progress_, reply_event::hear, table);
+    if (!is_heard()) advance(progress_, reply_event::hear, reply_transitions);
     const parse_status parsed = parser_.parse_padded(from.input(), asked, head_);
     if (parsed == parse_status::more) return parsed;
     if (parsed == parse_status::refused) {
@@ -92,7 +92,7 @@ void client_reply::take_head(client_connection& from) {
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
   decoder_ = body_decoder(head_, bounds_.bodies());
-  advance(progress_, reply_event::take_head, table);
+  advance(progress_, reply_event::take_head, reply_transitions);
 }
 
 parse_status client_reply::decode(client_connection& from) {

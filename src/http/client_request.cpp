@@ -38,7 +38,7 @@ enum class request_event : std::uint8_t {
 };
 
 /// In the order of request_event.
-constexpr std::array<beck::detail::transition<request_progress>, 3> table = [] {
+constexpr std::array<beck::detail::transition<request_progress>, 3> request_transitions = [] {
   using beck::detail::any_of;
   using enum request_progress;
   return std::array<beck::detail::transition<request_progress>, 3>{{
@@ -109,18 +109,20 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
 
 /// Prepares the call to be sent once more, or to another URL.
 void client_exchange::restart() noexcept {
-  if (is_begun()) advance(sent_, request_event::restart, table);
+  if (is_begun()) advance(sent_, request_event::restart, request_transitions);
   reply_.restart();
   early_ = false;
 }
 
-void client_exchange::note_sent() noexcept { advance(sent_, request_event::end, table); }
+void client_exchange::note_sent() noexcept {
+  advance(sent_, request_event::end, request_transitions);
+}
 
 /// Adds the head of the request to the output. Without memory for it the call has failed.
 void client_exchange::write_head() {
   try {
     write_request_head(connection_->out(), request_, url_);
-    advance(sent_, request_event::begin, table);
+    advance(sent_, request_event::begin, request_transitions);
   } catch (...) {
     fail(make_error_code(std::errc::not_enough_memory));
     throw;
@@ -242,10 +244,11 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   client_exchange& x = *self;
   std::size_t bytes = 0;
   error_code ec;
-  if (x.connection_ == nullptr && !x.failed_) {
+  if (x.connection_ == nullptr && !x.failed_ && !x.is_begun()) {
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     if (x.url_error_ != url_error::none) ec = client_error::bad_url;
     if (!ec) ec = co_await x.get_connection();
+    if (!ec && x.is_begun()) ec = error::operation_aborted;  // by another write
     if (ec && ec != error::operation_aborted) x.fail(ec);
     if (!ec) x.write_head();
     if (!ec && x.request_.expects_continue) {

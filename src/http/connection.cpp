@@ -17,7 +17,7 @@ namespace beck::http::detail {
 namespace {
 
 /// In the order of connection_event.
-constexpr std::array<beck::detail::transition<connection_state>, 5> table = [] {
+constexpr std::array<beck::detail::transition<connection_state>, 5> connection_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum connection_state;
@@ -77,11 +77,11 @@ connection::connection(std::shared_ptr<worker> of)
 
 connection::~connection() { worker_->uncount(*this); }  // one that was never begun
 
-void connection::change(connection_event event) noexcept { advance(state_, event, table); }
-
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
-phase_clock& connection::clock() const noexcept { return worker_->clock(); }
-const limits& connection::bounds() const noexcept { return worker_->bounds(); }
+
+void connection::change(connection_event event) noexcept {
+  advance(state_, event, connection_transitions);
+}
 
 exchange_state& connection::make_active() {
   if (active_ == nullptr) active_ = std::make_unique<exchange_state>(bounds());
@@ -96,6 +96,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
   reply_output& output = c.replies_.output();
   bool alive = true;
   if (layer != nullptr) alive = co_await c.make_layer(*layer);
+  alive = alive && !c.is_lost();  // it may have made room before this has begun
   if (alive) c.change(connection_event::begin);
   if (alive) output.start(*c.stream_);
   while (alive) {

@@ -182,6 +182,15 @@ class connection::operation {
   std::shared_ptr<connection> connection_;
 };
 
+// --- of the parts, on the way of each request
+
+inline reply_state& reply_side::state() noexcept { return connection_.active().reply; }
+inline const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
+inline incoming_request& request_side::active() const noexcept {
+  return connection_.active().request;
+}
+inline handler_state& handler_run::state() const noexcept { return connection_.active().handler; }
+
 /// As task_completion, for an operation that is under way until then.
 template <class T>
 class under_way_completion : public beck::detail::task_completion<T> {

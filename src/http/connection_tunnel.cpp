@@ -52,7 +52,10 @@ void connection::require_tunnel() {
 /// Sends the head, and gives the stream away.
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
-  if (!c.is_lost()) c.replies_.send_tunnel_head();
+  if (!c.is_lost()) {
+    c.replies_.require_no_head();  // another one may have begun since this was made
+    c.replies_.send_tunnel_head();
+  }
   const bool sent = co_await c.replies_.output().flush();
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.change(connection_event::take_over);

@@ -30,8 +30,6 @@ task<> throwing(std::exception_ptr what) {
 
 }  // namespace
 
-handler_state& handler_run::state() const noexcept { return connection_.active().handler; }
-
 route_choice handler_run::choose() {
   exchange_state& x = connection_.active();
   connection_.evict_hook.unlink();

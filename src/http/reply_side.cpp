@@ -22,9 +22,6 @@ constexpr std::size_t digits_max = 20;
 
 }  // namespace
 
-reply_state& reply_side::state() noexcept { return connection_.active().reply; }
-const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
-
 void reply_side::require_no_head() const {
   if (state().begun) throw std::logic_error("http: the head of the reply was sent already");
 }

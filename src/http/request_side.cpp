@@ -20,7 +20,7 @@ enum class input_event : std::uint8_t {
 };
 
 /// In the order of input_event.
-constexpr std::array<beck::detail::transition<input_state>, 4> table = [] {
+constexpr std::array<beck::detail::transition<input_state>, 4> input_transitions = [] {
   using beck::detail::any_of;
   using enum input_state;
   return std::array<beck::detail::transition<input_state>, 4>{{
@@ -32,10 +32,6 @@ constexpr std::array<beck::detail::transition<input_state>, 4> table = [] {
 }();
 
 }  // namespace
-
-incoming_request& request_side::active() const noexcept { return connection_.active().request; }
-
-void request_side::enter(phase next) noexcept { connection_.clock().enter(receiving_, next); }
 
 parse_status request_side::parse_head() {
   if (input_.empty()) return parse_status::more;
@@ -64,7 +60,7 @@ bool request_side::begin_waiting() {
 bool request_side::end_waiting(io_result<buffer_lease>&& received) {
   if (received.error()) {
     if (receiving_.in != phase::none) enter(phase::none);
-    if (state_ == input_state::open) note_error(received.error());
+    note_error(received.error());
     if (state_ == input_state::failed) connection_.lose();
     return false;
   }
@@ -73,9 +69,10 @@ bool request_side::end_waiting(io_result<buffer_lease>&& received) {
          !connection_.is_lost();  // both may change while it is queued
 }
 
-/// Notes the error of a receive, which may be an end.
+/// Notes the error of a receive, which may be an end: the first one.
 void request_side::note_error(const error_code& why) noexcept {
-  advance(state_, why == error::eof ? input_event::end : input_event::fail, table);
+  if (state_ != input_state::open) return;
+  advance(state_, why == error::eof ? input_event::end : input_event::fail, input_transitions);
 }
 
 void request_side::begin() noexcept {
@@ -99,11 +96,12 @@ void request_side::copy_head() {
 
 void request_side::drop_head() noexcept { input_.consume(std::exchange(active().head_bytes, 0)); }
 
-void request_side::be_late() noexcept { advance(state_, input_event::be_late, table); }
+void request_side::be_late() noexcept { advance(state_, input_event::be_late, input_transitions); }
 
 void request_side::note_last() noexcept {
   const bool is_last = !active().head.keeps_alive() && body_is_whole() && input_.empty();
-  if (is_last && state_ == input_state::open) advance(state_, input_event::end_all, table);
+  if (is_last && state_ == input_state::open)
+    advance(state_, input_event::end_all, input_transitions);
 }
 
 task<> request_side::linger() {

@@ -100,8 +100,6 @@ class request_side {
   task<> linger();
   /// Returns whether a close would reset the connection.
   bool has_unread() const noexcept { return state_ != input_state::ended || !input_.empty(); }
-  /// Stops the clock.
-  void end() noexcept { enter(phase::none); }
 
   // --- the body
   /// Bounds the body of the request, of which nothing was read; 0: by the limit of the server. A

@@ -120,6 +120,14 @@ class worker : public std::enable_shared_from_this<worker> {
   bool has_ended_ = false;
 };
 
+// --- of a connection, on the way of each request
+
+inline phase_clock& connection::clock() const noexcept { return worker_->clock(); }
+inline const limits& connection::bounds() const noexcept { return worker_->bounds(); }
+inline void request_side::enter(phase next) noexcept {
+  connection_.clock().enter(receiving_, next);
+}
+
 /// The operation behind server::serve(): a stop of its scope drains instead of cutting.
 class serve_operation : public op<serve_operation, void(error_code)> {
  public:

@@ -19,7 +19,7 @@ namespace beck::redis::detail {
 namespace {
 
 /// In the order of link_event.
-constexpr std::array<beck::detail::transition<link_state>, 7> table = [] {
+constexpr std::array<beck::detail::transition<link_state>, 7> link_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum link_state;
@@ -91,7 +91,7 @@ link::~link() {
   pushes_.drop(session_);
 }
 
-void link::change(link_event event) noexcept { advance(state_, event, table); }
+void link::change(link_event event) noexcept { advance(state_, event, link_transitions); }
 
 client_stats link::stats() const noexcept {
   client_stats now;

@@ -22,7 +22,7 @@ enum class writer_event : std::uint8_t {
 };
 
 /// In the order of writer_event.
-constexpr std::array<transition<stream_writer::state>, 6> table = [] {
+constexpr std::array<transition<stream_writer::state>, 6> writer_transitions = [] {
   using enum stream_writer::state;
   return std::array<transition<stream_writer::state>, 6>{{
       /* start  */ {idle, any_of({stopped})},
@@ -68,14 +68,14 @@ stream_writer::stream_writer(writer_source& source, unsigned writes_max) noexcep
 }
 
 void stream_writer::start(const any_io_executor& executor, byte_stream& to) noexcept {
-  advance(state_, writer_event::start, table);
+  advance(state_, writer_event::start, writer_transitions);
   executor_ = executor;
   stream_ = &to;
 }
 
 void stream_writer::stop() noexcept {
   if (is_stopped()) return;
-  advance(state_, is_writing() ? writer_event::defer : writer_event::stop, table);
+  advance(state_, is_writing() ? writer_event::defer : writer_event::stop, writer_transitions);
 }
 
 void stream_writer::schedule() noexcept {
@@ -202,15 +202,15 @@ task<> stream_writer::write_rest(share self) {
 }
 
 void stream_writer::begin_writing() noexcept {
-  advance(state_, writer_event::write, table);
+  advance(state_, writer_event::write, writer_transitions);
   idle_.reset();
   source_.begin_stall();
 }
 
 void stream_writer::end_writing() noexcept {
-  advance(state_, is_stopped() ? writer_event::finish : writer_event::drain, table);
+  advance(state_, is_stopped() ? writer_event::finish : writer_event::drain, writer_transitions);
   source_.end_stall();
-  idle_.set();
+  if (!is_writing()) idle_.set();  // end_stall() may have sent more
 }
 
 task<error_code> stream_writer::wait_until_idle() {

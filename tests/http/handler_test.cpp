@@ -2,6 +2,7 @@
 // The kinds of handlers: callbacks that keep their exchange, and handlers that choose others.
 #include <beck/http/server.hpp>
 
+#include <beck/coro/when_all.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/cancellation.hpp>
@@ -285,4 +286,24 @@ CONFORMANCE_OVER_BOTH(
   CHECK(all[1].body == "4");
   CHECK(all[2].body == "late");
   CHECK(all[3].status == 413);
+}
+
+CONFORMANCE_OVER_BOTH(
+    "http: two reads at once, which no handler may begin, do not end the server") {
+  bool begun = false;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    begun = true;
+    char a[100], b[100];
+    http::request_body body = q.body();
+    auto one = body.async_read_some(beck::buffer(a));
+    auto other = body.async_read_some(beck::buffer(b));
+    beck::ignore(co_await beck::when_all(std::move(one), std::move(other)));
+    r.send("x");
+  });
+  peer& one = s.start(get("/", "Content-Length: 1000\r\n"));
+  s.run_until([&] { return begun; });
+  error_code ec;
+  one.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
+  s.run_until([&] { return one.done; });
+  CHECK(one.received.substr(0, 12) == "HTTP/1.1 200");
 }

@@ -280,3 +280,23 @@ CONFORMANCE_OVER_BOTH("http: a change of the protocol whose exchange has ended g
   CHECK(!has(text, "101"));
   s.run_until([&] { return s.server.stats().connections == 0; });
 }
+
+CONFORMANCE_OVER_BOTH("http tunnel: of two tasks of one reply the second one is refused") {
+  bool was_refused = false;
+  served s([&](http::request&, http::response& r) -> task<> {
+    r.set(http::field::upgrade, "echo");
+    auto first = r.take_over();
+    auto second = r.take_over();
+    auto taken = co_await std::move(first);
+    CHECK(taken);
+    try {
+      beck::ignore(co_await std::move(second));
+    } catch (const std::logic_error&) {
+      was_refused = true;
+    }
+  });
+  peer& one = s.start(upgrade("/"));
+  s.run_until([&] { return one.done; });
+  CHECK(was_refused);
+  CHECK(one.received.find("101", 12) == std::string::npos);
+}

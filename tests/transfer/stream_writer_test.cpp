@@ -209,3 +209,27 @@ TEST_CASE("writer: a wait until it is idle ends with a loan") {
   f.settle();
   CHECK(ended);
 }
+
+TEST_CASE("writer: it is not idle if a loan's end has begun another write") {
+  fixture f;
+  f.s->flushes_at_end = true;
+  f.s->writer.lend();
+  f.s->stream.room = 0;
+  f.s->waiting = "abc";
+  f.s->writer.take_back(0);
+  CHECK(f.s->writer.is_writing());
+  int rounds = 0;
+  const auto wait = [&]() -> task<> {
+    ++rounds;
+    const error_code ec = co_await f.s->writer.wait_until_idle();
+    CHECK_FALSE(ec);
+    rounds += 10;
+  };
+  beck::co_spawn(*f.ctx, wait, beck::detached);
+  f.settle();
+  CHECK(rounds == 1);
+  f.s->stream.widen(3);
+  f.settle();
+  CHECK(rounds == 11);
+  CHECK(f.s->stream.taken == "abc");
+}

@@ -132,7 +132,10 @@ class sender final : public writer_source, public std::enable_shared_from_this<s
     if (stops_on_error) writer.stop();
   }
   void begin_stall() noexcept override { ++stalls; }
-  void end_stall() noexcept override { ++stall_ends; }
+  void end_stall() noexcept override {
+    ++stall_ends;
+    if (std::exchange(flushes_at_end, false)) writer.flush();
+  }
   void hold() noexcept override { hold_.hold(shared_from_this()); }
   void let_go() noexcept override { hold_.let_go(); }
 
@@ -143,6 +146,7 @@ class sender final : public writer_source, public std::enable_shared_from_this<s
   error_code failed;
   int errors = 0, stalls = 0, stall_ends = 0;
   bool no_memory = false, keeps_nothing = false, stops_on_error = true;
+  bool flushes_at_end = false;
 
  private:
   beck::any_io_executor executor_;
