@@ -83,10 +83,7 @@ void connection::change(connection_event event) noexcept {
   advance(state_, event, connection_transitions);
 }
 
-exchange_state& connection::make_active() {
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(bounds());
-  return *active_;
-}
+void connection::begin_active() { active_ = std::make_unique<exchange_state>(bounds()); }
 
 // --- the course ----------------------------------------------------------------------------------
 
@@ -137,7 +134,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       response r(c.replies_);
       thrown = co_await handler_call(c, handler_run::call_coroutine(chosen, q, r));
     }
-    c.end_exchange(std::move(thrown));
+    c.end_exchange(thrown);
     if (c.may_go_on() && !requests.body_is_whole()) alive = co_await requests.drop_body();
     if (!c.may_go_on()) break;
     c.active_->request.drop_text();
@@ -150,8 +147,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
 }
 
 /// Completes the exchange whose handler has ended.
-void connection::end_exchange(std::exception_ptr thrown) {
-  const refusal why = handlers_.end(std::move(thrown));
+void connection::end_exchange(std::exception_ptr& thrown) {
+  const refusal why = handlers_.end(thrown);
   if (why != refusal::none) refuse(why);
   requests_.note_last();
 }
@@ -168,7 +165,7 @@ void connection::refuse(refusal why) {
   active_->reply.clear();
   active_->reply.close = true;
   replies_.answer(status_of(why), refusal_text(why, bounds(), x.body_bytes_max));
-  handlers_.report(why);
+  if (handlers_.has_observer()) handlers_.report(why);
 }
 
 phase connection::idle_phase() const noexcept {

@@ -102,7 +102,10 @@ class connection : public std::enable_shared_from_this<connection> {
   exchange_state& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
   /// As active(); makes it if there is none. Throws std::bad_alloc.
-  exchange_state& make_active();
+  exchange_state& make_active() {
+    if (active_ == nullptr) begin_active();
+    return *active_;
+  }
   void drop_active() noexcept { active_.reset(); }
   worker& server_worker() const noexcept { return *worker_; }
   const any_io_executor& executor() const noexcept;
@@ -144,8 +147,9 @@ class connection : public std::enable_shared_from_this<connection> {
   class stoppable;
 
   void change(connection_event event) noexcept;
+  void begin_active();
   task<bool> make_layer(stream_layer& layer);
-  void end_exchange(std::exception_ptr thrown);
+  void end_exchange(std::exception_ptr& thrown);
   void refuse(refusal why);
   task<> close_gently();
   task<> finish_stream();

@@ -34,10 +34,6 @@ std::string what_of(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-bool handler_run::has_observer() const noexcept {
-  return connection_.server_worker().server().reports_to() != nullptr;
-}
-
 /// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
 /// its programmer. Not if the client has caused it: it has gone, or its body was refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
@@ -57,7 +53,6 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
 }
 
 void handler_run::report(refusal why, const std::exception_ptr& thrown) {
-  if (!has_observer()) return;
   const exchange_state& x = connection_.active();
   exchange_record record;
   record.peer = connection_.peer;

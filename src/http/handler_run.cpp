@@ -145,7 +145,7 @@ void handler_run::answer_instead(std::string_view why) {
   replies.answer(status::internal_server_error, why);
 }
 
-refusal handler_run::end(std::exception_ptr thrown) {
+refusal handler_run::end(std::exception_ptr& thrown) {
   exchange_state& x = connection_.active();
   worker_counters& counters = connection_.server_worker().counters();
   if (x.request.text != nullptr) log_failure(thrown);
@@ -169,7 +169,7 @@ refusal handler_run::end(std::exception_ptr thrown) {
   } else {
     connection_.replies().finish();
   }
-  report(refusal::none, thrown);
+  if (has_observer()) report(refusal::none, thrown);
   return refusal::none;
 }
 

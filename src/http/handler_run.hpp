@@ -58,8 +58,10 @@ class handler_run {
   static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
   /// Completes the reply of a handler that has ended, and tells the observer; not if its request is
   /// to be refused for the reason that it returns.
-  [[nodiscard]] refusal end(std::exception_ptr thrown);
-  /// Tells the server's observer, if there is one, of an exchange that has ended.
+  [[nodiscard]] refusal end(std::exception_ptr& thrown);
+  /// Returns whether the server has an observer of exchanges.
+  bool has_observer() const noexcept;
+  /// Tells it of an exchange that has ended. Requires has_observer().
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
 
   // --- while the handler is suspended
@@ -97,7 +99,6 @@ class handler_run {
   void note_left() noexcept;
 
   // exchange_report.cpp
-  bool has_observer() const noexcept;
   void log_failure(const std::exception_ptr& thrown) noexcept;
 
   connection& connection_;

@@ -128,6 +128,10 @@ inline void request_side::enter(phase next) noexcept {
   connection_.clock().enter(receiving_, next);
 }
 
+inline bool handler_run::has_observer() const noexcept {
+  return connection_.server_worker().server().reports_to() != nullptr;
+}
+
 /// The operation behind server::serve(): a stop of its scope drains instead of cutting.
 class serve_operation : public op<serve_operation, void(error_code)> {
  public:

@@ -21,7 +21,7 @@ constexpr std::size_t argument_bytes_min = 6;  // "$0\r\n\r\n"
 bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /// Returns whether a word is `small` but for capital letters.
-bool is_word(std::string_view word, std::string_view small) noexcept {
+bool is_word_of_http(std::string_view word, std::string_view small) noexcept {
   return std::equal(word.begin(), word.end(), small.begin(), small.end(), [](char one, char other) {
     return (one >= 'A' && one <= 'Z' ? static_cast<char>(one | 0x20) : one) == other;
   });
@@ -266,7 +266,7 @@ void request_parser::split_line(std::string_view line) {
     return;
   }
   // A client of HTTP that was made to send commands as its data says these words first.
-  if (is_word(words[0], "post") || is_word(words[0], "host:"))
+  if (is_word_of_http(words[0], "post") || is_word_of_http(words[0], "host:"))
     return refuse("Protocol error: a request of HTTP");
   detail::command_writer writer;
   detail::small_store<0> marks;

@@ -27,6 +27,15 @@ void byte_queue::link(piece* first, piece* last) noexcept {
   last_ = last;
 }
 
+void byte_queue::append(std::string_view text) {
+  if (fill_ == nullptr || fill_->room() < text.size()) {
+    reserve(text.size());
+    return copy(text);
+  }
+  std::memcpy(static_cast<char*>(fill_->behind()) + fill_->end, text.data(), text.size());
+  commit(text.size());
+}
+
 void byte_queue::reserve(std::size_t bytes) {
   std::size_t there = 0;
   for (const piece* at = fill_; at != nullptr && there < bytes; at = at->next) there += at->room();

@@ -37,10 +37,7 @@ class byte_queue {
   std::uint64_t removed() const noexcept { return removed_; }
 
   /// Adds a copy of `text`. Throws std::bad_alloc; then nothing has changed.
-  void append(std::string_view text) {
-    reserve(text.size());
-    copy(text);
-  }
+  void append(std::string_view text);
   /// Makes room for `bytes` bytes, in one or several blocks. Throws std::bad_alloc; then nothing
   /// has changed.
   void reserve(std::size_t bytes);

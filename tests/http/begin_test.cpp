@@ -8,7 +8,8 @@
 using namespace beck::http::test;
 namespace http = beck::http;
 
-CONFORMANCE_OVER_BOTH("http limits: a connection makes room although its coroutine has not started") {
+CONFORMANCE_OVER_BOTH(
+    "http limits: a connection makes room although its coroutine has not started") {
   served s(say_path, http::limits().connections(1));
   std::deque<peer*> all;
   for (int i = 0; i < 6; ++i) all.push_back(&s.start(last_get("/burst")));
