@@ -28,6 +28,7 @@ void byte_queue::link(piece* first, piece* last) noexcept {
 }
 
 void byte_queue::append(std::string_view text) {
+  if (text.empty()) return;
   if (fill_ == nullptr || fill_->room() < text.size()) {
     reserve(text.size());
     return copy(text);

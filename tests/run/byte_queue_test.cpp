@@ -114,6 +114,7 @@ TEST_CASE("byte_queue: bytes with an owner are not copied, and the owner goes wi
   CHECK(queue.empty());
   CHECK(queue.gather(parts) == 0);
   queue.append("c");
+  queue.append({});  // also of no memory
   CHECK(taken(queue, 1) == "c");
   CHECK(owner.use_count() == 1);
 }
