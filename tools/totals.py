@@ -50,7 +50,7 @@ class Variant:
             elif kind == "same":
                 self.fingerprints.setdefault(fields[0], set()).add(fields[1])
             elif kind == "edge":
-                edge = (re.search(r"State = ([\w:]+)", fields[0])[1], int(fields[1]), int(fields[2]))
+                edge = (re.search(r"transition<([\w:]+)>", fields[0])[1], int(fields[1]), int(fields[2]))
                 self.edges[edge] = self.edges.get(edge, False) or fields[3] == "1"
             elif kind == "end":
                 ended = True

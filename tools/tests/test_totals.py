@@ -73,7 +73,7 @@ class Line(unittest.TestCase):
         self.assertEqual(list(line)[-1], "fuzzed")
 
     def test_a_transition_is_made_if_one_binary_has_made_it(self):
-        table = "edge|log_of(const Table &) [State = beck::state, Table = std::array<int, 2>]|"
+        table = "edge|log_of(const std::array<beck::detail::transition<beck::state>, 2> &)|"
         self.report("release", "a", "passed|case|1|ok|", "end|0")
         self.report("asan", "a", table + "0|0|1", table + "1|1|0", table + "2|1|0", "passed|case|1|ok|", "end|0")
         self.report("asan", "b", table + "0|0|0", table + "1|1|1", table + "2|1|0", "end|0")
