@@ -28,7 +28,7 @@ constexpr std::array<beck::detail::transition<reply_progress>, 5> reply_transiti
   using beck::detail::any_of;
   using enum reply_progress;
   return std::array<beck::detail::transition<reply_progress>, 5>{{
-      /* restart   */ {none, any_but({failed})},
+      /* restart   */ {none, any_of({none, reply_progress::head, whole})},
       /* hear      */ {heard, any_of({none})},
       /* take_head */ {reply_progress::head, any_of({heard})},
       /* end       */ {whole, any_of({reply_progress::head})},

@@ -87,3 +87,19 @@ CONFORMANCE("http client retry: nothing is sent twice that could have had an eff
     CHECK(s.web->stats().retries == 0);
   }
 }
+
+CONFORMANCE(
+    "http client: a redirect is followed before its body has come, and before the request has "
+    "left") {
+  client_site s(http::client_options().redirects(2));
+  s.server.will("HTTP/1.1 302 F\r\nLocation: /b\r\nContent-Length: 10\r\n\r\nabc");  // and no more
+  s.server.will(ok("b"));
+  CHECK(s.get("/a").body == "b");
+  CHECK(s.server.requests.back().connection == 1);
+  s.server.will("HTTP/1.1 307 F\r\nLocation: /d\r\nContent-Length: 0\r\n\r\n");
+  s.server.will(ok("d"));
+  s.server.answers_early = true;
+  http::call put(*s.web, http::method::put, s.url("/c"));
+  CHECK(s.finish(put.expect_continue().async_finish(beck::buffer("large", 5))).body == "d");
+  CHECK(s.server.requests.back().head.find("PUT /d") == 0);
+}
