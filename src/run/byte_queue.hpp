@@ -54,12 +54,11 @@ class byte_queue {
   /// Adds the bytes that `bytes_of` returns for the moved `owner`, without copying them. It is
   /// destroyed once they are removed. Throws std::bad_alloc; then nothing has changed.
   template <class Owner, class BytesOf>
-  void append_owned(Owner&& owner, BytesOf bytes_of) {
-    using kept = std::remove_cvref_t<Owner>;
-    static_assert(std::is_nothrow_move_constructible_v<kept> && alignof(kept) <= alignof(piece));
-    auto* const made = ::new (allocate_block(sizeof(piece) + sizeof(kept))) piece;
-    const kept* const there = ::new (static_cast<void*>(made + 1)) kept(std::move(owner));
-    made->destroy = [](piece& of) noexcept { static_cast<kept*>(of.behind())->~kept(); };
+  void append_owned(Owner owner, BytesOf bytes_of) {
+    static_assert(std::is_nothrow_move_constructible_v<Owner> && alignof(Owner) <= alignof(piece));
+    auto* const made = ::new (allocate_block(sizeof(piece) + sizeof(Owner))) piece;
+    const Owner* const there = ::new (static_cast<void*>(made + 1)) Owner(std::move(owner));
+    made->destroy = [](piece& of) noexcept { static_cast<Owner*>(of.behind())->~Owner(); };
     const const_buffer bytes = bytes_of(*there);
     made->data = static_cast<const char*>(bytes.data());
     made->end = bytes.size();
