@@ -134,6 +134,7 @@ task<error_code> client_exchange::get_connection() {
   const std::string_view key = write_key(url_, room);
   granted got;
   error_code ec = co_await pool_->acquire(key, got);
+  if (!ec && (is_begun() || failed_)) ec = error::operation_aborted;  // by another operation
   if (ec) co_return ec;
   if (got.connection != nullptr) {
     connection_ = std::move(got.connection);
@@ -146,7 +147,11 @@ task<error_code> client_exchange::get_connection() {
 task<error_code> client_exchange::make_connection(place at) {
   failure_text_.clear();
   auto made = co_await pool_->connect(std::move(at), url_, failure_text_);
-  connection_ = std::move(made.value_);
+  if (!made.error() && (is_begun() || failed_)) {  // by another operation
+    made.value_->close();
+    co_return error::operation_aborted;
+  }
+  if (!made.error()) connection_ = std::move(made.value_);
   co_return made.error();
 }
 

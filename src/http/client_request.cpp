@@ -248,7 +248,6 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     if (x.url_error_ != url_error::none) ec = client_error::bad_url;
     if (!ec) ec = co_await x.get_connection();
-    if (!ec && x.is_begun()) ec = error::operation_aborted;  // by another write
     if (ec && ec != error::operation_aborted) x.fail(ec);
     if (!ec) x.write_head();
     if (!ec && x.request_.expects_continue) {

@@ -211,6 +211,7 @@ void link::close() noexcept {
 void link::drop_all() noexcept {
   is_closed_ = true;
   change(link_event::drop);
+  if (lanes_) lanes_->drop_idle();
   session_.drop_all();
   pushes_.router().drop_all();
 }

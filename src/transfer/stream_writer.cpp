@@ -113,11 +113,14 @@ std::size_t stream_writer::write_now(const_buffer_span parts, error_code& ec) no
 /// Returns whether there were bytes, and the stream has taken all.
 bool stream_writer::write_once() noexcept {
   writer_source::part_array parts;
-  const const_buffer_span waiting(parts, gather(parts));
+  const std::size_t count = gather(parts);
+  const const_buffer_span waiting(parts, count);
   const std::size_t offered = bytes_of(waiting);
   if (offered == 0) return false;
   error_code ec;
-  const std::size_t sent = write_now(waiting, ec);
+  // Behind as many parts as there can be others may come: the end does not follow these.
+  const bool are_all = count < writer_source::parts_max;
+  const std::size_t sent = are_all ? write_now(waiting, ec) : stream_->write_now(waiting, ec);
   take_sent(sent);
   if (ec && ec != error::would_block) {
     source_.take_write_error(ec);

@@ -3,12 +3,14 @@
 // those that nothing uses are closed.
 #include "redis/client_site.hpp"
 
+#include <beck/coro/this_coro.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/net/local.hpp>
 #include <beck/redis/connector.hpp>
 #include <beck/run/stop_token.hpp>
 
 #include <chrono>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -256,4 +258,28 @@ CONFORMANCE("redis lane: over a UNIX socket") {
   std::int64_t id = 0;
   s.run(leave_state(*s.db, id));
   s.run(expect_new(*s.db, id, true));
+}
+
+TEST_CASE("redis lane: a context that is destroyed under a client with an idle lane frees both") {
+  beck::io_context back;
+  const beck::ip::tcp::endpoint any(beck::ip::address_v4::loopback(), 0);
+  redis::memory_server server(back, any);
+  auto front = std::make_unique<beck::io_context>();
+  bool is_idle = false;
+  const auto own = [&]() -> task<> {
+    const beck::any_io_executor here = co_await beck::this_coro::executor;
+    redis::client db(here, "redis://127.0.0.1:" + std::to_string(server.port()));
+    { beck::ignore(co_await db.lane()); }
+    beck::steady_timer timer(here, 20ms);  // the lane is made as new
+    beck::ignore(co_await timer.async_wait());
+    server.pause();
+    is_idle = true;
+    beck::ignore(co_await db.exec<long>("INCR", "n"));
+  };
+  beck::co_spawn(*front, own, beck::detached);
+  while (!is_idle) {
+    front->run_for(beck::duration(1'000'000));
+    back.run_for(beck::duration(1'000'000));
+  }
+  front.reset();  // would end the program if something of it were left
 }

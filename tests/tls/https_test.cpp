@@ -7,6 +7,7 @@
 
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/net/connect_stream.hpp>
 #include <beck/tls/error.hpp>
 #include <beck/tls/stream.hpp>
 
@@ -375,4 +376,35 @@ CONFORMANCE("https: a handler takes the stream over, and speaks its own protocol
     auto end = co_await taken.stream->read_some(beck::mutable_buffer(part, sizeof part));
     CHECK(end.error() == beck::error::eof);
   }(h));
+}
+
+CONFORMANCE("https: pipelined replies before the end of the connection are whole") {
+  https s([](http::request&, http::response& r) { r.send(std::string(2000, 'r')); });
+  for (const int count : {1, 31, 32, 33, 40}) {
+    CAPTURE(count);
+    std::size_t got = 0;
+    error_code end;
+    s.run([](https& site, int asked, std::size_t& bytes, error_code& why) -> task<> {
+      const auto port = site.server.endpoint().port();
+      const beck::any_io_executor on = site.ctx.get_executor();
+      auto carrier = co_await ip::connect_stream(on, std::string("127.0.0.1"), port);
+      auto shaking = both_contexts::get().trust.connect(std::move(carrier).value(), "127.0.0.1");
+      auto made = co_await std::move(shaking);
+      REQUIRE(!made.error());
+      const beck::owned_stream to = std::move(made).value();
+      std::string requests;
+      for (int i = 1; i < asked; ++i) requests += "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+      requests += "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+      const beck::const_buffer part(requests.data(), requests.size());
+      beck::ignore(co_await to->write_some(beck::const_buffer_span(&part, 1)));
+      while (!why) {
+        char room[4096];
+        auto one = co_await to->read_some(beck::mutable_buffer(room, sizeof room));
+        bytes += one.value_;
+        why = one.error();
+      }
+    }(s, count, got, end));
+    CHECK(got > static_cast<std::size_t>(count) * 2000);
+    CHECK(end == beck::error::eof);
+  }
 }

@@ -233,3 +233,18 @@ TEST_CASE("writer: it is not idle if a loan's end has begun another write") {
   CHECK(rounds == 11);
   CHECK(f.s->stream.taken == "abc");
 }
+
+TEST_CASE("writer: the end of the stream follows the last of several writes, and no other") {
+  for (const std::size_t bytes : {15U, 16U, 17U, 40U}) {
+    CAPTURE(bytes);
+    fixture f;
+    f.s->part_bytes = 1;
+    f.s->bytes_a_write = 16;
+    f.s->waiting = std::string(bytes, 'x');
+    f.s->writer.end_follows();
+    f.s->writer.flush();
+    CHECK(f.s->stream.taken.size() == bytes);
+    CHECK(f.s->stream.lasts == (bytes % 16 == 0 ? 0 : 1));  // finish() says the end then
+    CHECK(f.s->stream.was_last == (bytes % 16 != 0));
+  }
+}

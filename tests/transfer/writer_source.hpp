@@ -54,6 +54,7 @@ class narrow_stream final : public beck::byte_stream {
   std::size_t write_last(beck::const_buffer_span parts, error_code& ec) noexcept override {
     const std::size_t sent = write_now(parts, ec);
     was_last = true;
+    ++lasts;
     return sent;
   }
   task<beck::io_result<>> finish() override { co_return beck::io_result<>(); }
@@ -74,7 +75,7 @@ class narrow_stream final : public beck::byte_stream {
   std::string taken;
   std::size_t room = SIZE_MAX / 2;
   error_code fails;
-  int writes = 0, waits = 0;
+  int writes = 0, waits = 0, lasts = 0;
   bool was_last = false;  // the last write by write_now() or write_last() was by that
 
  private:
