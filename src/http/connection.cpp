@@ -78,6 +78,8 @@ connection::connection(std::shared_ptr<worker> of)
 connection::~connection() { worker_->uncount(*this); }  // one that was never begun
 
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
+phase_clock& connection::clock() const noexcept { return worker_->clock(); }
+const limits& connection::bounds() const noexcept { return worker_->bounds(); }
 
 void connection::change(connection_event event) noexcept {
   advance(state_, event, connection_transitions);

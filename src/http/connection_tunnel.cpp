@@ -60,7 +60,8 @@ task<io_result<tunnel>> connection::take_over(operation under_way) {
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.change(connection_event::take_over);
   c.evict_hook.unlink();
-  c.worker_->counters().taken_over.add();
+  worker& owner = *c.worker_;
+  owner.counters().taken_over.add();
   c.tunnel_keeps_ = under_way.of();
   co_return io_result<tunnel>(error_code(), tunnel(c));
 }

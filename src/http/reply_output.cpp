@@ -4,7 +4,6 @@
 #include "http/reply_output.hpp"
 
 #include "http/connection.hpp"
-#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {

@@ -7,7 +7,6 @@
 #include <beck/http/target.hpp>
 
 #include "http/connection.hpp"
-#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "http/connection.hpp"
-#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -32,6 +31,8 @@ constexpr std::array<beck::detail::transition<input_state>, 4> input_transitions
 }();
 
 }  // namespace
+
+void request_side::enter(phase next) noexcept { connection_.clock().enter(receiving_, next); }
 
 parse_status request_side::parse_head() {
   if (input_.empty()) return parse_status::more;

@@ -122,12 +122,6 @@ class worker : public std::enable_shared_from_this<worker> {
 
 // --- of a connection, on the way of each request
 
-inline phase_clock& connection::clock() const noexcept { return worker_->clock(); }
-inline const limits& connection::bounds() const noexcept { return worker_->bounds(); }
-inline void request_side::enter(phase next) noexcept {
-  connection_.clock().enter(receiving_, next);
-}
-
 inline bool handler_run::has_observer() const noexcept {
   return connection_.server_worker().server().reports_to() != nullptr;
 }

@@ -10,7 +10,6 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/net/socket_option.hpp>
-#include <beck/redis/command_table.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"

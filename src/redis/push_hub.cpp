@@ -3,7 +3,6 @@
 #include "redis/push_hub.hpp"
 
 #include <new>
-#include <utility>
 
 #include "redis/link.hpp"
 
