@@ -3,6 +3,7 @@
 // builds with AddressSanitizer count them (cmake/sanitizers.cmake), all others have none of this.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -21,33 +22,36 @@ struct transition_log {
   static constexpr std::size_t states_max = 8;
   static constexpr std::size_t events_max = 16;
 
-  const char* type = nullptr;  ///< a text that names the type of the states
-  std::size_t events = 0;
-  std::uint8_t from[events_max] = {};  ///< of each event the states in which it may occur, as bits
+  /// Makes the log and adds it to the list of all. `name`: contains the type of the states.
+  template <class Table>
+  transition_log(const char* name, const Table& table) noexcept;
+
+  const char* type;
+  std::size_t events;
   std::size_t states = 1;
+  std::uint8_t from[events_max] = {};  ///< of each event the states in which it may occur, as bits
   std::atomic<bool> seen[states_max][events_max] = {};
-  transition_log* next = nullptr;
+  transition_log* next;
 };
 
 /// The logs of the tables that were used.
 inline std::atomic<transition_log*> transition_logs{nullptr};
 
-/// Returns the log of a table, and lists it with its first transition.
+template <class Table>
+transition_log::transition_log(const char* name, const Table& table) noexcept
+    : type(name), events(table.size()), next(transition_logs.load()) {
+  static_assert(std::tuple_size_v<Table> <= events_max);
+  for (std::size_t i = 0; i < events; ++i) {
+    from[i] = table[i].from;
+    states = std::max(states, static_cast<std::size_t>(table[i].to) + 1);
+  }
+  while (!transition_logs.compare_exchange_weak(next, this)) {}
+}
+
+/// Returns the log of a table. Makes it for the first transition.
 template <class State, class Table>
 transition_log& log_of(const Table& table) noexcept {
-  static transition_log& log = [&]() -> transition_log& {
-    static transition_log made;
-    made.type = __PRETTY_FUNCTION__;
-    made.events = table.size();
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      made.from[i] = table[i].from;
-      const auto to = static_cast<std::size_t>(table[i].to);
-      if (to >= made.states) made.states = to + 1;
-    }
-    made.next = transition_logs.load();
-    while (!transition_logs.compare_exchange_weak(made.next, &made)) {}
-    return made;
-  }();
+  static transition_log log(__PRETTY_FUNCTION__, table);
   return log;
 }
 

@@ -26,6 +26,10 @@ struct transition {
   }
 };
 
+/// A row for each event, in their order.
+template <class State, std::size_t Events>
+using transition_table = std::array<transition<State>, Events>;
+
 template <class State>
 consteval std::uint8_t any_of(std::initializer_list<State> states) {
   unsigned bits = 0;
@@ -41,14 +45,12 @@ consteval std::uint8_t any_but(std::initializer_list<State> states) {
   return static_cast<std::uint8_t>(~any_of(states));
 }
 
-/// Moves `state` as `event` says. `table` has a row for each event, in their order.
+/// Moves `state` as `event` says.
 template <class State, class Event, std::size_t Events>
-void advance(State& state, Event event,
-             const std::array<transition<State>, Events>& table) noexcept {
+void advance(State& state, Event event, const transition_table<State, Events>& table) noexcept {
   const transition<State>& change = table[static_cast<std::size_t>(event)];
   BECK_ASSERT(change.may_leave(state), "a state was changed against its table of transitions");
   if constexpr (counts_transitions) {
-    static_assert(Events <= transition_log::events_max);
     auto& seen = log_of<State>(table).seen[static_cast<std::size_t>(state)];
     seen[static_cast<std::size_t>(event)].store(true, std::memory_order_relaxed);
   }

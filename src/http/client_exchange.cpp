@@ -165,29 +165,31 @@ parse_status client_exchange::parse_head(error_code& ec) {
 }
 
 task<error_code> client_exchange::receive_head() {
-  client_connection& c = *connection_;
+  const std::shared_ptr<client_connection> c = connection_;
   std::int64_t left = 0;  // until the head is late; 0: the request is still being sent
   for (;;) {
     error_code ec;
     const parse_status parsed = parse_head(ec);
     if (parsed == parse_status::refused) co_return ec;
     if (parsed == parse_status::done) break;
-    if (c.end()) co_return end_error();
-    if (c.send_error() == client_error::send_late) co_return c.send_error();
-    c.want_more();
-    if (c.is_sending()) {  // which has a limit of its own
-      auto waited = co_await c.received().wait();
+    if (c->end()) co_return end_error();
+    if (c->send_error() == client_error::send_late) co_return c->send_error();
+    c->want_more();
+    if (c->is_sending()) {  // which has a limit of its own
+      auto waited = co_await c->received().wait();
       if (waited.error()) co_return waited.error();
+      if (connection_ != c) co_return error::operation_aborted;  // by another operation
       continue;
     }
     if (left == 0) left = pool_->bounds().head().nanoseconds();
     const std::int64_t began = loop_time();
-    auto waited = co_await timeout(c.received().wait(), duration(left));
+    auto waited = co_await timeout(c->received().wait(), duration(left));
     left -= loop_time() - began;
     if (waited.error() == error::timeout || (!waited.error() && left <= 0)) {
       co_return client_error::head_late;
     }
     if (waited.error()) co_return waited.error();
+    if (connection_ != c) co_return error::operation_aborted;
   }
   static_cast<void>(decode());  // a body of no bytes gives the connection back
   co_return error_code();

@@ -3,7 +3,6 @@
 #include "http/client_reply.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -23,11 +22,11 @@ enum class reply_event : std::uint8_t {
 };
 
 /// In the order of reply_event.
-constexpr std::array<beck::detail::transition<reply_progress>, 5> reply_transitions = [] {
+constexpr beck::detail::transition_table<reply_progress, 5> reply_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum reply_progress;
-  return std::array<beck::detail::transition<reply_progress>, 5>{{
+  return beck::detail::transition_table<reply_progress, 5>{{
       /* restart   */ {none, any_of({none, reply_progress::head, whole})},
       /* hear      */ {heard, any_of({none})},
       /* take_head */ {reply_progress::head, any_of({heard})},

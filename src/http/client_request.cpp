@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The sending side of a call: the head, a body that is given whole, and the parts of a stream.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -38,10 +37,10 @@ enum class request_event : std::uint8_t {
 };
 
 /// In the order of request_event.
-constexpr std::array<beck::detail::transition<request_progress>, 3> request_transitions = [] {
+constexpr beck::detail::transition_table<request_progress, 3> request_transitions = [] {
   using beck::detail::any_of;
   using enum request_progress;
-  return std::array<beck::detail::transition<request_progress>, 3>{{
+  return beck::detail::transition_table<request_progress, 3>{{
       /* begin   */ {head, any_of({unsent})},
       /* end     */ {whole, any_of({head})},
       /* restart */ {unsent, any_of({head, whole})},

@@ -3,7 +3,6 @@
 // reply. What ends it early (the clock, a reset, the server) is here, too.
 #include "http/connection.hpp"
 
-#include <array>
 #include <coroutine>
 #include <source_location>
 #include <utility>
@@ -17,11 +16,11 @@ namespace beck::http::detail {
 namespace {
 
 /// In the order of connection_event.
-constexpr std::array<beck::detail::transition<connection_state>, 5> connection_transitions = [] {
+constexpr beck::detail::transition_table<connection_state, 5> connection_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum connection_state;
-  return std::array<beck::detail::transition<connection_state>, 5>{{
+  return beck::detail::transition_table<connection_state, 5>{{
       /* begin     */ {open, any_of({fresh})},
       /* end       */ {ending, any_of({open})},
       /* take_over */ {tunnel, any_of({ending})},
@@ -268,7 +267,6 @@ void connection::abandon() noexcept {
   replies_.drop_waits();
   if (active_ == nullptr) return;
   const client_wait::handler gone = std::move(active_->handler.client_gone);
-  active_->handler.waits_for_end = false;
 }
 
 void connection::lose() noexcept {

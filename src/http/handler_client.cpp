@@ -65,13 +65,12 @@ void handler_run::stop_waiting() noexcept {
 
 void handler_run::wait_for_end(client_wait::handler done) {
   handler_state& x = state();
-  BECK_ASSERT(!x.waits_for_end, "a handler waits twice for the end of its client");
+  BECK_ASSERT(!x.client_gone, "a handler waits twice for the end of its client");
   x.client_gone = std::move(done);
-  x.waits_for_end = true;
 }
 
 void handler_run::end_client_wait(error_code ec) noexcept {
-  if (!connection_.is_active() || !std::exchange(state().waits_for_end, false)) return;
+  if (!connection_.is_active() || !state().client_gone) return;
   state().knows_end = state().knows_end || !ec;
   client_wait::handler done = std::move(state().client_gone);
   done(ec);

@@ -26,14 +26,13 @@ inline constexpr const char* no_reply_text = "the handler did not reply";
 /// What a connection knows of the handler of the present request.
 struct handler_state {
   route_match route;
-  std::int64_t began = 0;                ///< when the head was whole, if anybody asks
+  std::int64_t began = 0;                ///< when the head was whole; only with an observer
   std::shared_ptr<connection> taken_by;  ///< while an exchange object has the request
   manual_reset_event exchange_gone;
-  client_wait::handler client_gone;
-  bool waits_for_events = false;  ///< as the route says
-  bool waits_for_end = false;     ///< client_gone is set
-  bool knows_end = false;         ///< it was told that the client has left
-  bool is_stopped = false;        ///< so was its scope, as the server is being stopped
+  client_wait::handler client_gone;  ///< empty: it does not wait for the end of its client
+  bool waits_for_events = false;     ///< as the route says
+  bool knows_end = false;            ///< it was told that the client has left
+  bool is_stopped = false;           ///< so was its scope, as the server is being stopped
 
   /// Returns whether an exchange object has the request.
   bool is_taken() const noexcept { return taken_by != nullptr; }
@@ -52,7 +51,8 @@ class handler_run {
   route_choice choose();
   /// Calls a handler that is a function. Returns the exception that it threw.
   std::exception_ptr call_plain(const route_choice& chosen);
-  /// Gives the exchange to a handler that may keep it. Returns the exception that it threw.
+  /// Calls a handler with an exchange object, which it may keep. Returns the exception that the
+  /// handler threw.
   std::exception_ptr call_callback(const route_choice& chosen);
   /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
   static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
@@ -71,7 +71,7 @@ class handler_run {
   /// Takes over what a router has chosen inside a handler. Returns false if the body of the request
   /// is too long for that: the handler must end without a reply.
   bool enter_route(const route_choice& chosen) noexcept;
-  /// Ends the exchange that call_callback() has given away.
+  /// Called when the exchange object of call_callback() is destroyed.
   void return_exchange() noexcept;
   /// Returns whether the client has left.
   bool client_left() noexcept;

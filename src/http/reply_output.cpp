@@ -64,7 +64,7 @@ void reply_output::take_sent(std::size_t bytes) noexcept {
   if (queue_.size() < waiting_again) connection_.replies().wake();
 }
 
-/// A write that somebody has cancelled is tried again, as long as the connection is there.
+/// Tries a write that was cancelled again: the socket is only closed with the connection.
 void reply_output::take_write_error(const error_code& why) noexcept {
   if (why != error::operation_aborted) connection_.lose();
 }

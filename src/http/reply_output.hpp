@@ -28,7 +28,6 @@ class reply_output final : private beck::detail::writer_source {
   /// Returns the bytes that wait. Add some, then call schedule().
   beck::detail::byte_queue& queue() noexcept { return queue_; }
   bool empty() const noexcept { return queue_.empty(); }
-  std::size_t size() const noexcept { return queue_.size(); }
   /// Returns whether a handler may write more.
   bool has_room() const noexcept { return queue_.size() < waiting_max; }
 

@@ -228,31 +228,27 @@ void reply_side::send_tunnel_head() {
 void reply_side::wait_for_room(const_buffer data, reply_write::handler done) noexcept {
   room_data_ = data;
   room_done_ = std::move(done);
-  waits_for_room_ = true;
   output_.flush_now();
 }
 
+void reply_side::cancel_waits() noexcept {
+  cancel_room();
+  cancel_flush();
+}
+
 void reply_side::cancel_room() noexcept {
-  if (!std::exchange(waits_for_room_, false)) return;
   reply_write::handler done = std::move(room_done_);
   done(error::operation_aborted, 0);
 }
 
-void reply_side::wait_for_flush(reply_flush::handler done) noexcept {
-  flush_done_ = std::move(done);
-  waits_for_flush_ = true;
-}
-
 void reply_side::cancel_flush() noexcept {
-  if (!std::exchange(waits_for_flush_, false)) return;
   reply_flush::handler done = std::move(flush_done_);
   done(error::operation_aborted);
 }
 
 void reply_side::wake() noexcept {
   const bool is_lost = connection_.is_lost();
-  if (waits_for_room_ && (is_lost || output_.has_room())) {
-    waits_for_room_ = false;
+  if (room_done_ && (is_lost || output_.has_room())) {
     reply_write::handler done = std::move(room_done_);
     std::size_t bytes = 0;
     error_code ec;
@@ -263,8 +259,7 @@ void reply_side::wake() noexcept {
     }
     done(ec, bytes);
   }
-  if (waits_for_flush_ && (is_lost || output_.empty())) {
-    waits_for_flush_ = false;
+  if (flush_done_ && (is_lost || output_.empty())) {
     reply_flush::handler done = std::move(flush_done_);
     done(is_lost ? make_error_code(std::errc::broken_pipe) : error_code());
   }
@@ -273,7 +268,6 @@ void reply_side::wake() noexcept {
 void reply_side::drop_waits() noexcept {
   const reply_write::handler room = std::move(room_done_);
   const reply_flush::handler flush = std::move(flush_done_);
-  waits_for_room_ = waits_for_flush_ = false;
 }
 
 }  // namespace beck::http::detail

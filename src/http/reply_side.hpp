@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <beck/http/response.hpp>
 
@@ -42,7 +43,7 @@ class reply_side {
   /// Returns false if the handler has to wait until everything was sent.
   bool flush_ready(error_code& ec);
   /// Calls `done` when everything was sent.
-  void wait_for_flush(reply_flush::handler done) noexcept;
+  void wait_for_flush(reply_flush::handler done) noexcept { flush_done_ = std::move(done); }
   void cancel_flush() noexcept;
   bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
   static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> keep,
@@ -61,10 +62,7 @@ class reply_side {
   /// Lets the handler continue, if it waits for what the output has reached.
   void wake() noexcept;
   /// Ends the waits of the handler.
-  void cancel_waits() noexcept {
-    cancel_room();
-    cancel_flush();
-  }
+  void cancel_waits() noexcept;
   /// Drops the waits of the handler, which may own the connection.
   void drop_waits() noexcept;
 
@@ -86,10 +84,8 @@ class reply_side {
   connection& connection_;
   reply_output output_;
   const_buffer room_data_;
-  reply_write::handler room_done_;
-  reply_flush::handler flush_done_;
-  bool waits_for_room_ = false;   // room_done_ is set
-  bool waits_for_flush_ = false;  // flush_done_ is set; a handler may wait for both
+  reply_write::handler room_done_;   // empty: nothing waits for room
+  reply_flush::handler flush_done_;  // empty: nothing waits until everything was sent
 };
 
 }  // namespace beck::http::detail

@@ -2,7 +2,6 @@
 // Heads, the waits for them, and the end of the input.
 #include "http/request_side.hpp"
 
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -19,10 +18,10 @@ enum class input_event : std::uint8_t {
 };
 
 /// In the order of input_event.
-constexpr std::array<beck::detail::transition<input_state>, 4> input_transitions = [] {
+constexpr beck::detail::transition_table<input_state, 4> input_transitions = [] {
   using beck::detail::any_of;
   using enum input_state;
-  return std::array<beck::detail::transition<input_state>, 4>{{
+  return beck::detail::transition_table<input_state, 4>{{
       /* be_late */ {late, any_of({open})},
       /* end_all */ {last, any_of({open})},
       /* end     */ {ended, any_of({open})},

@@ -45,7 +45,7 @@ class lane_part {
   bool is_outdated() const noexcept;
   /// Returns whether the connection can be made as new.
   bool may_begin_again() const noexcept;
-  /// Gives a connection that is as new to the pool.
+  /// Puts the connection, which the server has reset, into the pool of idle ones.
   void put_back() noexcept;
   /// Lets the kernel find a peer that is gone although nothing is sent to it, as in BLPOP without a
   /// limit. Streams without such options have none of it.

@@ -2,7 +2,6 @@
 // The calls of a link, their writes, and the ends that come from outside.
 #include "redis/link.hpp"
 
-#include <array>
 #include <new>
 #include <utility>
 
@@ -19,11 +18,11 @@ namespace beck::redis::detail {
 namespace {
 
 /// In the order of link_event.
-constexpr std::array<beck::detail::transition<link_state>, 7> link_transitions = [] {
+constexpr beck::detail::transition_table<link_state, 7> link_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum link_state;
-  return std::array<beck::detail::transition<link_state>, 7>{{
+  return beck::detail::transition_table<link_state, 7>{{
       /* need     */ {connecting, any_of({resting})},
       /* connect  */ {greeting, any_of({connecting})},
       /* be_ready */ {ready, any_of({greeting})},

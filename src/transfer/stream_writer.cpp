@@ -22,9 +22,9 @@ enum class writer_event : std::uint8_t {
 };
 
 /// In the order of writer_event.
-constexpr std::array<transition<stream_writer::state>, 6> writer_transitions = [] {
+constexpr transition_table<stream_writer::state, 6> writer_transitions = [] {
   using enum stream_writer::state;
-  return std::array<transition<stream_writer::state>, 6>{{
+  return transition_table<stream_writer::state, 6>{{
       /* start  */ {idle, any_of({stopped})},
       /* write  */ {writing, any_of({idle})},
       /* drain  */ {idle, any_of({writing})},

@@ -2,7 +2,6 @@
 // The states of a WebSocket connection (RFC 6455, section 7) as a table (base/transitions.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "base/transitions.hpp"
@@ -25,11 +24,11 @@ enum class session_event : std::uint8_t {
 };
 
 /// In the order of session_event.
-inline constexpr std::array<beck::detail::transition<session_state>, 4> session_transitions = [] {
+inline constexpr beck::detail::transition_table<session_state, 4> session_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum session_state;
-  return std::array<beck::detail::transition<session_state>, 4>{{
+  return beck::detail::transition_table<session_state, 4>{{
       /* close */ {closing, any_of({open})},
       /* mute  */ {deaf, any_of({open, closing})},
       /* end   */ {ending, any_of({closing, deaf})},

@@ -5,6 +5,7 @@
 
 #include <beck/http/client_error.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/net/connect_stream.hpp>
 
 #include <string>
 
@@ -186,4 +187,64 @@ CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not
   CHECK(replied < 1'000'000);
   s.web.reset();
   s.settle();
+}
+
+CONFORMANCE(
+    "http client: a call that is finished while a write of it connects ends, and frees both") {
+  client_site s;
+  s.server.answers_early = true;
+  s.server.will(ok("x"));
+  s.server.will(ok("y"));
+  {
+    http::call c(*s.web, http::method::post, s.url());
+    bool has_written = false;
+    c.async_write_some(beck::buffer("hello", 5),
+                       [&](error_code, std::size_t) { has_written = true; });
+    outcome& got = s.start(c.async_finish());
+    s.run_until([&] { return got.done && has_written; });
+    CHECK(s.server.requests.size() <= 1);  // of the two one has sent it
+  }
+  s.settle();
+  CHECK(s.web->stats().connections <= 1);  // which is idle
+}
+
+namespace {
+
+/// Refuses its first connection, late, and makes the others later.
+class late_connector final : public http::connector {
+ public:
+  explicit late_connector(std::uint16_t port) : port_(port) {}
+  task<beck::io_result<beck::owned_stream>> connect(beck::any_io_executor on,
+                                                    const http::origin&) override {
+    const bool is_first = ++calls_ == 1;
+    beck::steady_timer timer(on, beck::duration(calls_ * 1'000'000));
+    beck::ignore(co_await timer.async_wait());
+    beck::io_result<beck::owned_stream> result;
+    result.error_ = make_error_code(std::errc::connection_refused);
+    if (is_first) co_return result;
+    auto connecting = ip::connect_stream(on, std::string("127.0.0.1"), port_);
+    result = co_await std::move(connecting);
+    co_return result;
+  }
+
+ private:
+  std::uint16_t port_;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+CONFORMANCE("http client: of two writes at once, of which one gets no connection, both end") {
+  client_site s;
+  late_connector connects(s.server.endpoint().port());
+  s.web->connect_with(connects);
+  s.server.answers_early = true;
+  s.server.will(ok("x"));
+  http::call c(*s.web, http::method::post, s.url());
+  c.expect_continue();
+  int ended = 0;
+  for (int i = 0; i < 2; ++i)
+    c.async_write_some(beck::buffer("hello", 5), [&](error_code, std::size_t) { ++ended; });
+  s.run_until([&] { return ended == 2; });
+  CHECK(s.server.requests.empty());
 }

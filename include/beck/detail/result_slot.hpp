@@ -174,6 +174,8 @@ class result_handler {
     if (slot_ != nullptr) take()->abandoned();
   }
 
+  /// Returns whether a waiter has not been told yet.
+  explicit operator bool() const noexcept { return slot_ != nullptr; }
   /// Returns the executor on which the result is delivered: operations below use it for their own
   /// completions.
   executor_type get_executor() const noexcept {

@@ -2,7 +2,6 @@
 // The states of operations and descriptors as tables (base/transitions.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include <beck/detail/operation.hpp>
@@ -27,9 +26,9 @@ inline constexpr std::size_t op_states = 8;
 inline constexpr std::size_t op_events = 7;
 
 /// In the order of op_event.
-inline constexpr std::array<transition<op_state>, op_events> transitions = [] {
+inline constexpr transition_table<op_state, op_events> transitions = [] {
   using enum op_state;
-  return std::array<transition<op_state>, op_events>{{
+  return transition_table<op_state, op_events>{{
       /* mail   */ {mailed, any_of({inert})},
       /* queue  */ {waiting, any_of({inert, mailed})},
       /* list   */ {listed, any_but({listed, parked, finished})},
@@ -57,9 +56,9 @@ enum class slot_event : std::uint8_t {
 
 /// In the order of slot_event. A slot without a number may be detached: an open of a file may be
 /// under way.
-inline constexpr std::array<transition<slot_state>, 5> slot_transitions = [] {
+inline constexpr transition_table<slot_state, 5> slot_transitions = [] {
   using enum slot_state;
-  return std::array<transition<slot_state>, 5>{{
+  return transition_table<slot_state, 5>{{
       /* open   */ {open, any_of({closed})},
       /* detach */ {detaching, any_of({closed, open})},
       /* stay   */ {open, any_of({detaching})},
@@ -81,9 +80,9 @@ enum class watch_event : std::uint8_t {
 };
 
 /// In the order of watch_event.
-inline constexpr std::array<transition<watch_state>, 5> watch_transitions = [] {
+inline constexpr transition_table<watch_state, 5> watch_transitions = [] {
   using enum watch_state;
-  return std::array<transition<watch_state>, 5>{{
+  return transition_table<watch_state, 5>{{
       /* ask     */ {arming, any_of({none})},
       /* watch   */ {watched, any_of({none, arming})},
       /* unwatch */ {unwatching, any_of({watched})},
