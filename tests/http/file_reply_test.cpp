@@ -9,6 +9,7 @@
 #include <beck/file/read_write_at.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/post.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
 #include <memory>
@@ -239,5 +240,34 @@ CONFORMANCE_OVER_BOTH(
     CHECK(one.received.empty());
   }
   CHECK(s.server.stats().exchanges == 2);
+  file.reset();
+}
+
+CONFORMANCE_OVER_BOTH("http: what is written beside a file that is being sent goes out behind it") {
+  beck::test::file_place place(where);
+  std::unique_ptr<beck::random_access_file> file;
+  const std::string text = pattern(3'000'000);
+  bool is_flushed = false;
+  const auto write_beside = [&](http::response& r) -> task<beck::io_result<>> {
+    for (int i = 0; i < 3; ++i) co_await beck::post(r.get_executor());  // the file has begun
+    const beck::const_buffer behind("done", 4);
+    beck::ignore(co_await beck::async_write(r, behind));
+    auto flushed = co_await r.async_flush();
+    is_flushed = !flushed.error();
+    co_return flushed;
+  };
+  served s([&](http::request&, http::response& r) -> task<> {
+    r.content_length(text.size() + 4);
+    auto both = beck::when_all(r.async_send_file(*file, 0, text.size()), write_beside(r));
+    beck::ignore(co_await std::move(both));
+  });
+  file = std::make_unique<beck::random_access_file>(
+      s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
+  beck::write_at(*file, 0, beck::buffer(text));
+  peer& one = s.start(last_get("/"));
+  s.run_until([&] { return one.done; });
+  CHECK(is_flushed);
+  CHECK(one.received.size() > text.size() + 4);
+  if (!beck::http::test::layered) CHECK(one.received.substr(one.received.size() - 4) == "done");
   file.reset();
 }
