@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The replies of a server's connection: what a handler says is made the head, the framing and the
-// body of a reply, by the rules of HTTP. reply_side.cpp has heads and parts of bodies,
+// The replies of a server's connection: builds the head, the framing and the body of a reply from
+// the calls of a handler, by the rules of HTTP. reply_side.cpp has heads and parts of bodies,
 // reply_file.cpp files as bodies.
 #pragma once
 

@@ -50,7 +50,7 @@ struct incoming_request {
   bool continue_due = false;  ///< the client waits for "100 Continue"
 };
 
-/// What comes from the client.
+/// The state of the input from the client.
 enum class input_state : std::uint8_t {
   open,    ///< more may come
   late,    ///< the time of a head, or of a handshake, was over

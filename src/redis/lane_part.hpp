@@ -18,7 +18,7 @@ namespace beck::redis::detail {
 /// The user of the connection of a lane.
 enum class lane_state : std::uint8_t {
   used,      ///< a lane
-  returned,  ///< nothing: it is being made as new, or ends
+  returned,  ///< none: it is being reset, or ends
   idle,      ///< the pool
 };
 
@@ -43,7 +43,7 @@ class lane_part {
   error_code check(const arguments& command, bool is_whole) noexcept;
   /// Returns whether the client has left the server, or the login, of this connection.
   bool is_outdated() const noexcept;
-  /// Returns whether the connection can be made as new.
+  /// Returns whether the connection can be reset for another lane.
   bool may_begin_again() const noexcept;
   /// Puts the connection, which the server has reset, into the pool of idle ones.
   void put_back() noexcept;

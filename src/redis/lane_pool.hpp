@@ -22,7 +22,7 @@ class lane_pool {
 
   /// Waits for a place, and takes an idle connection or makes one.
   static task<io_result<lane>> take(link_ref home);
-  /// Keeps a connection that is as new.
+  /// Keeps a connection that was reset.
   void put(link& fresh) noexcept;
   /// Takes the end of an idle connection.
   void ended(link& gone) noexcept;

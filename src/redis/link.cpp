@@ -266,8 +266,7 @@ void link::return_to_pool() noexcept {
   if (!is_living()) lane_->home().lanes().ended(*this);
 }
 
-/// Greets the server anew. Returns false if the connection cannot be as new, or calls are under
-/// way.
+/// Resets the connection. Returns false if that is impossible, or calls are under way.
 bool link::begin_again() noexcept {
   if (!lane_->may_begin_again()) return false;
   clock_.cancel_ping(session_, beck::error::operation_aborted);

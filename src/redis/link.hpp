@@ -46,7 +46,7 @@ enum class link_event : std::uint8_t {
   need,      ///< a call or a subscription waits for a connection
   connect,   ///< a stream is made
   be_ready,  ///< the server has answered the greeting
-  greet,     ///< a lane's connection is to be as new
+  greet,     ///< a lane's connection is reset
   lose,      ///< the connection, or the attempt to make it, has ended
   rest,      ///< nothing waits for another one
   drop,      ///< the context is destroyed
@@ -103,7 +103,7 @@ class link final : public sender, private beck::detail::writer_source {
   lane_pool& lanes();
   /// Returns the part that is a lane's; nullptr for a client's connection.
   lane_part* lane() noexcept { return lane_.get(); }
-  /// Returns the connection of a lane to the pool: it is made as new, or closed.
+  /// Returns the connection of a lane to the pool: resets it, or closes it.
   void return_to_pool() noexcept;
 
   // --- for its parts
