@@ -222,7 +222,7 @@ class late_connector final : public http::connector {
     beck::io_result<beck::owned_stream> result;
     result.error_ = make_error_code(std::errc::connection_refused);
     if (is_first) co_return result;
-    auto connecting = ip::connect_stream(on, std::string("127.0.0.1"), port_);
+    auto connecting = ip::connect_stream(on, "127.0.0.1", port_);
     result = co_await std::move(connecting);
     co_return result;
   }
