@@ -123,9 +123,10 @@ struct direction {
   readiness ready = readiness::no;
   read_predictor predictor;
   arming_record arming;
-  bool handing_over = false;  ///< waiting operations are being passed to the driver
-  bool trying = false;        ///< shared loops: a thread makes a system call for it
-  bool woken_late = false;    ///< shared loops: an event came during that call
+  bool handing_over : 1 = false;   ///< waiting operations are being passed to the driver
+  bool peer_finished : 1 = false;  ///< io_uring: a poll for other events has reported that
+  bool trying = false;             ///< shared loops: a thread makes a system call for it
+  bool woken_late = false;         ///< shared loops: an event came during that call
 };
 
 }  // namespace beck::detail

@@ -84,6 +84,7 @@ inline void forget_readiness(direction& q) noexcept {
   q.ready = readiness::no;
   q.predictor = read_predictor();
   q.arming = arming_record();
+  q.peer_finished = false;
 }
 
 /// Notes that an attempt will find data or an error, or is to be made whatever is known.

@@ -121,6 +121,7 @@ class uring_driver final : public driver {
   bool write_marker() noexcept;
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
+  void take_unfinished_poll(io_op& op, int events) noexcept;
   void write_or_keep(lazy_list& list) noexcept;
   /// Lists a descriptor for a poll, if it has none.
   void watch(descriptor& d) noexcept;

@@ -108,7 +108,11 @@ inline void uring_driver::fill(io_uring_sqe& sqe, io_op& op) noexcept {
     case ring_form::send:
       return fill_send(sqe, op);
     case ring_form::poll:
-      return fill_poll(sqe, op.target->fd, awaited_events(op));
+      fill_poll(sqe, op.target->fd, awaited_events(op));
+      if (!op.target->queue[direction_of(op.kind)].peer_finished) return;
+      sqe.poll32_events |= uring::poll_edge;
+      sqe.len = IORING_POLL_ADD_MULTI;
+      return;
     case ring_form::file: {
       auto& call = static_cast<file_operation&>(op);
       fill_file(sqe, call);

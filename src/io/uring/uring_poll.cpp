@@ -42,6 +42,12 @@ bool is_ended_by_kernel(int result) noexcept {
 /// cancelled.
 constexpr int interrupted_inside = -512;
 
+/// Returns whether a poll has reported nothing but the end of the peer's data, for which `op` does
+/// not wait.
+bool is_only_end(const io_op& op, int events) noexcept {
+  return events == poll_read_hang_up && (awaited_events(op) & poll_read_hang_up) == 0;
+}
+
 /// Returns whether the kernel has ended `op` although it was not cancelled.
 bool is_orphaned(const io_op& op, int result) noexcept {
   return is_ended_by_kernel(result) && (op.flags & io_op::flag_cancelled) == 0;
@@ -220,7 +226,19 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   }
 }
 
+/// Takes an event of a poll that goes on. The kernel reports the end of the peer's data to each
+/// poll, also to one for room, and a one-shot poll would end at once each time. So from then on the
+/// polls of the direction are multishots: they report it once, and are cancelled when they have
+/// reported another event (U22).
+void uring_driver::take_unfinished_poll(io_op& op, int events) noexcept {
+  if (is_only_end(op, events) || (op.flags & io_op::flag_cancel_queued) != 0) return;
+  op.flags |= io_op::flag_cancel_queued;
+  cancels_.push(&op);
+}
+
 void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noexcept {
+  if ((completion.flags & IORING_CQE_F_MORE) != 0 && ring_form_of(op) == ring_form::poll)
+    return take_unfinished_poll(op, completion.res);
   annotate_acquire(&op);
   descriptor& d = *op.target;
   --d.in_kernel;
@@ -248,9 +266,15 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     case ring_form::none:
       break;
   }
-  // A one-shot poll: the operation that waited for it may be attempted.
-  if (completion.res >= 0 && !is_closing(d) && (op.flags & io_op::flag_cancelled) == 0) {
-    direction& q = d.queue[direction_of(op.kind)];
+  // A poll: the operation that waited for it may be attempted.
+  direction& q = d.queue[direction_of(op.kind)];
+  const bool has_ended = completion.res == -ECANCELED && q.peer_finished;  // a multishot
+  const bool is_live = !is_closing(d) && (op.flags & io_op::flag_cancelled) == 0;
+  if (is_live && is_only_end(op, completion.res)) {
+    q.peer_finished = true;
+    advance(op, op_event::list);
+    now_.add(op);
+  } else if (is_live && (completion.res >= 0 || has_ended)) {
     note_ready(q);
     host_.queue_attempt(op);
   } else if (is_orphaned(op, completion.res) && !is_closing(d)) {
