@@ -25,24 +25,6 @@ beck_library(beck_redis
     redis/link.cpp
     redis/link_clock.cpp
     redis/link_life.cpp
-    redis/memory/memory_audience.cpp
-    redis/memory/memory_call.cpp
-    redis/memory/memory_channel_commands.cpp
-    redis/memory/memory_client_commands.cpp
-    redis/memory/memory_connection.cpp
-    redis/memory/memory_connection_commands.cpp
-    redis/memory/memory_engine.cpp
-    redis/memory/memory_glob.cpp
-    redis/memory/memory_hash_commands.cpp
-    redis/memory/memory_hub.cpp
-    redis/memory/memory_key_commands.cpp
-    redis/memory/memory_list_commands.cpp
-    redis/memory/memory_number_commands.cpp
-    redis/memory/memory_server.cpp
-    redis/memory/memory_set_commands.cpp
-    redis/memory/memory_store.cpp
-    redis/memory/memory_string_commands.cpp
-    redis/memory/memory_transaction_commands.cpp
     redis/number_text.cpp
     redis/primary_watch.cpp
     redis/push_hub.cpp
@@ -85,7 +67,6 @@ beck_library(beck_redis
     redis/exec_functions.hpp
     redis/key_slot.hpp
     redis/lane.hpp
-    redis/memory_server.hpp
     redis/primary_watch.hpp
     redis/raw_reply.hpp
     redis/reader.hpp
@@ -98,4 +79,30 @@ beck_library(beck_redis
     redis/subscription.hpp
     redis/value.hpp
   PUBLIC beck
+)
+
+# beck::redis_testing: a server in memory, for tests of programs that use Redis.
+beck_library(beck_redis_testing
+  SOURCES
+    redis/memory/memory_audience.cpp
+    redis/memory/memory_call.cpp
+    redis/memory/memory_channel_commands.cpp
+    redis/memory/memory_client_commands.cpp
+    redis/memory/memory_connection.cpp
+    redis/memory/memory_connection_commands.cpp
+    redis/memory/memory_engine.cpp
+    redis/memory/memory_glob.cpp
+    redis/memory/memory_hash_commands.cpp
+    redis/memory/memory_hub.cpp
+    redis/memory/memory_key_commands.cpp
+    redis/memory/memory_list_commands.cpp
+    redis/memory/memory_number_commands.cpp
+    redis/memory/memory_server.cpp
+    redis/memory/memory_set_commands.cpp
+    redis/memory/memory_store.cpp
+    redis/memory/memory_string_commands.cpp
+    redis/memory/memory_transaction_commands.cpp
+  HEADERS
+    redis/memory_server.hpp
+  PUBLIC beck_redis
 )

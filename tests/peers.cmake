@@ -14,7 +14,7 @@ endfunction()
 beck_peer(http_peer_server SOURCES http/peer_server.cpp LIBRARIES beck::http)
 
 # For world/world.py.
-beck_peer(redis_memory_peer SOURCES redis/memory_peer.cpp LIBRARIES beck::redis)
+beck_peer(redis_memory_peer SOURCES redis/memory_peer.cpp LIBRARIES beck::redis_testing)
 
 # For websocket/peers.sh.
 beck_peer(websocket_peer SOURCES websocket/peer.cpp LIBRARIES beck::websocket)

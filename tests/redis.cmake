@@ -69,7 +69,7 @@ beck_test(redis_tests ONE_THREAD
   support/allocations.cpp
 )
 if(TARGET redis_tests)
-  target_link_libraries(redis_tests PRIVATE beck::redis)
+  target_link_libraries(redis_tests PRIVATE beck::redis_testing)
   target_compile_definitions(redis_tests PRIVATE
     BECK_REDIS_VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/redis/vectors")
 endif()

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Checks who includes whom: a folder of include/beck or src includes only the folders of the layers below it, a room
-of src/io only the rooms that ROOMS allows it, and a member is defined in the layer of its class.
+of src/io only the rooms that ROOMS allows it, members and free functions are defined where they are declared, and a
+protocol is written against the public headers: it includes no private header of the layers below but PROTOCOL_HEADERS,
+and names nothing of beck::detail but SEAM.
 
 usage: layers.py [ROOT]
 
@@ -69,6 +71,42 @@ ROOMS = {
     "objects": ((), ("loop", "op", "system")),
     "dump": ((), ("loop", "op")),
 }
+PROTOCOLS = ("http", "redis", "tls", "websocket")
+# The private headers of other layers that a protocol may include, besides those of base/.
+PROTOCOL_HEADERS = ("coro/task_completion.hpp",)
+# The names of beck::detail that a protocol may use. Whatever else it needs has to become public: people write protocols
+# outside of this tree, too.
+SEAM = set(
+    # lists, blocks, texts
+    "allocate_block byte_block counter deferred_init fixed_text free_block has_wide_blocks intrusive_list item_ring "
+    "list_hook ref_count text_view wide_block "
+    # tables of states
+    "advance any_but any_of transition_table "
+    # operations, and coroutines that wait
+    "first_in inner_scope is_task launch loop_time result_handler scope scope_of suspend_inside task_completion waiter "
+    "waiter_chain waiter_list within "
+    # streams and buffers
+    "adapted_stream buffer_container buffer_parts growing_container layered_stream make_lease single_buffer "
+    "stream_object "
+    # errors, and the process
+    "behind_standard failure_code first_own_number of_this_thread throw_error".split()
+)
+# What single files name besides: sockets and files of a class that the protocol does not know.
+SEAM_EXCEPTIONS = {
+    "src/http/listener.cpp": ("accept_into_operation", "socket_calls"),
+    "src/http/listener.hpp": ("accept_into_operation",),
+    "src/http/reply_file.cpp": ("file_call", "file_transfer", "io_op", "op_kind"),
+}
+# Functions that are declared in base/, and need what only a layer above knows.
+DEFINED_ABOVE = ("report_dropped",)
+DETAIL_NAME = re.compile(r"\bbeck::detail::(\w+)")
+# A free function, declared or defined in the first column; not one of a class, an operator or a macro.
+FUNCTION = re.compile(
+    r"^(?:\[\[[\w:]+\]\] |inline |constexpr |extern )*(?!return|using|namespace|template|else|class|struct|static)"
+    r"[a-z_][\w:<>,*& ]*?[ *&]([a-z]\w*)\([^;{}]*?\)(?: noexcept)?\s*[;{]",
+    re.MULTILINE,
+)
+ANONYMOUS = re.compile(r"^namespace \{", re.MULTILINE)
 CLASS = re.compile(
     r"^[ \t]*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(?:detail::)?(\w+)(?:\s+final)?\s*(?::[^;{}]*)?\{", re.MULTILINE
 )
@@ -170,15 +208,74 @@ def check_members(texts):
                 yield f"{path}:{line_of(code, match.start())}: a member of {match[1]} belongs in {where}/"
 
 
+def room_of(path):
+    """The layer of a file, and its room in src/io."""
+    layer = layer_of(path)
+    return f"{layer}/{path.parts[2]}" if path.parts[:2] == ("src", "io") and len(path.parts) > 3 else layer
+
+
+def check_functions(texts):
+    """Complaints about free functions that are defined in another room than declared. `texts`: path -> code."""
+    rooms = {}
+    for path, code in texts.items():
+        if path.suffix == ".hpp":
+            for match in FUNCTION.finditer(code):
+                rooms.setdefault(match[1], set()).add(room_of(path))
+    for path, code in texts.items():
+        if path.suffix != ".cpp":
+            continue
+        for match in FUNCTION.finditer(without_anonymous(code)):
+            homes = rooms.get(match[1], set())
+            public = any("/" not in home and home == layer_of(path) for home in homes)
+            is_definition = match[0].rstrip().endswith("{") and match[1] not in DEFINED_ABOVE
+            if is_definition and homes and room_of(path) not in homes and not public:
+                where = "/, ".join(sorted(homes))
+                yield f"{path}:{line_of(code, match.start())}: {match[1]}() is declared in {where}/"
+
+
+def without_anonymous(code):
+    """The code with what is in anonymous namespaces blanked."""
+    for match in ANONYMOUS.finditer(code):
+        depth, end = 1, match.end()
+        while depth != 0 and end < len(code):
+            depth += {"{": 1, "}": -1}.get(code[end], 0)
+            end += 1
+        code = code[: match.end()] + re.sub(r"[^\n]", " ", code[match.end() : end]) + code[end:]
+    return code
+
+
+def check_seam(path, code):
+    """Complaints about what a protocol takes from other layers than their public headers offer."""
+    if layer_of(path) not in PROTOCOLS:
+        return
+    allowed = SEAM.union(SEAM_EXCEPTIONS.get(path.as_posix(), ()))
+    for match in DETAIL_NAME.finditer(code):
+        if match[1] not in allowed:
+            yield f"{path}:{line_of(code, match.start())}: beck::detail::{match[1]} is not for protocols (see SEAM)"
+
+
+def check_protocol_include(path, quote, target):
+    """The complaint about a private header that a protocol includes, or None."""
+    if quote == "<" or layer_of(path) not in PROTOCOLS:
+        return None
+    other = folder_of(Path(target).parts)
+    if other in (*PROTOCOLS, "base") or target in PROTOCOL_HEADERS:
+        return None
+    return f'a protocol includes no private header of {other}/ (see PROTOCOL_HEADERS): "{target}"'
+
+
 def check(root):
     paths = [p for p in files(root, ".hpp", ".cpp") if p.parts[:2] == ("include", "beck") or p.parts[0] == "src"]
-    yield from check_members({path: code_only((root / path).read_text()) for path in paths})
-    for path in files(root, ".hpp", ".cpp"):
-        if path.parts[:2] != ("include", "beck") and path.parts[0] != "src":
-            continue
+    texts = {path: code_only((root / path).read_text()) for path in paths}
+    yield from check_members(texts)
+    yield from check_functions(texts)
+    for path in paths:
+        yield from check_seam(path, texts[path])
         for number, line in enumerate((root / path).read_text().splitlines(), 1):
             match = INCLUDE.match(line)
-            complaint = match and check_include(path, match[1], match[2])
+            complaint = match and (
+                check_include(path, match[1], match[2]) or check_protocol_include(path, match[1], match[2])
+            )
             if complaint:
                 yield f"{path}:{number}: {complaint}"
 

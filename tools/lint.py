@@ -50,7 +50,7 @@ SYSTEM_CALLS = re.compile(
 # interop/ is opt-in and exempt.
 LIGHT_HEADERS = set(
     "bit climits compare concepts coroutine cstddef cstdint cstdlib cstring exception initializer_list iosfwd limits "
-    "new source_location tuple type_traits utility version".split()
+    "new source_location string_view tuple type_traits utility version".split()
 )
 # Files outside of base/ that may have #if.
 CONDITIONAL_FILES = ("checked_result.hpp",)
@@ -125,8 +125,6 @@ def public_includes(path, code):
         elif header == "system_error":
             if path.as_posix() != "include/beck/base/error.hpp":
                 yield number, "heavy-header", "<system_error> comes through base/error.hpp only"
-        elif header == "string_view" and path.parts[2] in ("http", "redis", "websocket"):
-            continue  # <system_error> has it already; texts are what this layer is about
         elif header not in LIGHT_HEADERS:
             yield number, "heavy-header", f"<{header}> is too heavy for a public header"
 

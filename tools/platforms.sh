@@ -59,7 +59,7 @@ consumer() {
       "$1" "-std=$standard" "${flags[@]}" -fsyntax-only "$source"
   done
   "$1" -std=c++20 -O2 "${flags[@]}" "$source" -o "$2/consumer" \
-    "$2"/src/libbeck_{websocket,tls,http,redis}.a "$2/src/libbeck.a" -lssl -lcrypto
+    "$2"/src/libbeck_{websocket,tls,http,redis_testing,redis}.a "$2/src/libbeck.a" -lssl -lcrypto
   "$2/consumer"
 }
 

@@ -43,6 +43,7 @@
 #include <beck/io/byte_stream.hpp>
 #include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
+#include <beck/io/context_services.hpp>
 #include <beck/io/dump_on_signal.hpp>
 #include <beck/io/file_status.hpp>
 #include <beck/io/generic_stream.hpp>
@@ -61,6 +62,7 @@
 #include <beck/io/stream_layer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
+#include <beck/io/timeout_lists.hpp>
 #include <beck/io/timer_object.hpp>
 #include <beck/io/uring_submit.hpp>
 #include <beck/io/write_queue.hpp>
@@ -96,6 +98,7 @@
 #include <beck/run/associated.hpp>
 #include <beck/run/async_result.hpp>
 #include <beck/run/bind.hpp>
+#include <beck/run/byte_queue.hpp>
 #include <beck/run/cancellation.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/concurrency.hpp>
@@ -111,5 +114,6 @@
 #include <beck/transfer/copy.hpp>
 #include <beck/transfer/relay.hpp>
 #include <beck/transfer/splice.hpp>
+#include <beck/transfer/stream_writer.hpp>
 #include <beck/transfer/transfer_report.hpp>
 #include <beck/transfer/transmit.hpp>

@@ -122,6 +122,16 @@ file_status file_object::status() const {
   return found;
 }
 
+std::size_t file_object::read_cached(std::uint64_t offset, mutable_buffer to,
+                                     error_code& ec) noexcept {
+  const descriptor& d = *descriptor_;
+  const io_vector whole{to.data(), to.size()};
+  const std::ptrdiff_t got = d.fd < 0 ? -EBADF : sys_of(d).read_cached(d.fd, &whole, 1, offset);
+  if (got < 0) ec = make_error(static_cast<int>(got));
+  if (got >= 0) ec = got == 0 && to.size() != 0 ? error_code(error::eof) : error_code();
+  return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
 void file_object::resize(std::uint64_t bytes, error_code& ec) noexcept {
   file_action op = async_resize(bytes);
   call_now(op, ec);

@@ -14,17 +14,17 @@
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/run/byte_queue.hpp>
+#include <beck/transfer/stream_writer.hpp>
 
 #include "http/client_place.hpp"
-#include "run/byte_queue.hpp"
-#include "transfer/stream_writer.hpp"
 
 namespace beck::http::detail {
 
 /// A connection. Its coroutines share it with the exchange that has it. Thread: that of its
 /// context.
 class client_connection final : public std::enable_shared_from_this<client_connection>,
-                                private beck::detail::writer_source {
+                                private beck::writer_source {
  public:
   client_connection(place at, owned_stream stream) noexcept;
   ~client_connection();
@@ -35,7 +35,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   void start();
 
   // --- sending
-  beck::detail::byte_queue& out() noexcept { return out_; }
+  beck::byte_queue& out() noexcept { return out_; }
   /// Sends the output and, behind it, `parts`, of which it copies only what the socket does not
   /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the output.
   void send(const_buffer_span parts);
@@ -101,9 +101,9 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   place place_;
   owned_stream stream_;
   flat_buffer input_;
-  beck::detail::byte_queue out_;
-  beck::detail::stream_writer writer_;
-  beck::detail::shared_hold hold_;
+  beck::byte_queue out_;
+  beck::stream_writer writer_;
+  beck::shared_hold<std::shared_ptr<void>> hold_;
   std::uint64_t sent_at_check_ = 0;
   steady_timer send_timer_;
   auto_reset_event wanted_, received_, sent_;

@@ -48,8 +48,7 @@ constexpr beck::detail::transition_table<request_progress, 3> request_transition
 }();
 
 /// Writes the head of a request for `to`. Throws std::bad_alloc.
-void write_request_head(beck::detail::byte_queue& out, const request_state& request,
-                        const url& to) {
+void write_request_head(beck::byte_queue& out, const request_state& request, const url& to) {
   const auto line = [&out](field name, std::string_view value) {
     out.append(name_of(name));
     out.append(": ");
@@ -59,7 +58,7 @@ void write_request_head(beck::detail::byte_queue& out, const request_state& requ
   out.append(request.method_name());
   out.append(" ");
   struct target_writer {  // what url::append_target() takes
-    beck::detail::byte_queue& to;
+    beck::byte_queue& to;
     void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
   } target{out};
   if (request.target.empty()) {

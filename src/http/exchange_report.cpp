@@ -5,11 +5,10 @@
 #include <string_view>
 
 #include <beck/http/target.hpp>
+#include <beck/io/context_services.hpp>
 
 #include "http/connection.hpp"
 #include "http/worker.hpp"
-#include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -46,7 +45,7 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
     line.append(x.request.head.method_text()).append(" ");
     append_printable(line, split_target(x.request.head.target()).path);  // a query may have secrets
     append_printable(line.append(": "), what_of(thrown));
-    beck::detail::loop_of(connection_.executor()).log(line.c_str());
+    log_line(connection_.executor(), line.c_str());
   } catch (...) {
     return;  // no memory for it
   }

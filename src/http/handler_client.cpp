@@ -7,23 +7,15 @@
 
 #include "http/connection.hpp"
 #include "http/worker.hpp"
-#include "io/loop/io_loop.hpp"
-#include "io/op/op_table.hpp"
 
 namespace beck::http::detail {
 
-using beck::detail::op_kind;
+using peer_status = beck::detail::stream_object::peer_status;
 
-/// Asks the kernel how the socket's peer is: returns the end of its data, errors and hang-ups.
-unsigned handler_run::peer_events() const noexcept {
-  beck::detail::descriptor& d = *connection_.stream().socket().slot();
-  if (d.fd < 0) return beck::detail::poll_hang_up;
-  const int seen = d.loop->sys().poll(d.fd, beck::detail::poll_read_hang_up, INT64_MIN);
-  return seen < 0 ? 0U : static_cast<unsigned>(seen);
-}
+peer_status handler_run::peer() const noexcept { return connection_.stream().socket().peer(); }
 
 bool handler_run::client_left() noexcept {
-  const bool left = connection_.is_lost() || client_left_ || peer_events() != 0;
+  const bool left = connection_.is_lost() || client_left_ || peer() != peer_status::open;
   if (left) state().knows_end = true;
   return left;
 }
@@ -31,10 +23,8 @@ bool handler_run::client_left() noexcept {
 /// Watches for the end of what the client sends, and behind that for a reset.
 void handler_run::watch_client() {
   is_watching_ = true;
-  const std::size_t what = client_left_ ? 0 : beck::detail::with_peer_end;
-  beck::detail::launch(
-      beck::detail::void_operation(op_kind::wait_error, connection_.stream().socket().slot(),
-                                   nullptr, what),
+  connection_.stream().socket().async_wait_peer(
+      client_left_ ? peer_status::gone : peer_status::finished,
       [this, keep = connection_.shared_from_this()](const error_code& ec) {
         is_watching_ = false;
         if (!ec && !connection_.is_tunnel()) on_client_event();
@@ -42,7 +32,7 @@ void handler_run::watch_client() {
 }
 
 void handler_run::on_client_event() {
-  const bool is_end = !client_left_ && peer_events() == beck::detail::poll_read_hang_up;
+  const bool is_end = !client_left_ && peer() == peer_status::finished;
   client_left_ = true;
   if (!is_end) return connection_.lose();
   if (!connection_.is_handled()) return;  // the next receive ends

@@ -93,7 +93,7 @@ class handler_run {
   void answer_instead(std::string_view why);
 
   // handler_client.cpp
-  unsigned peer_events() const noexcept;
+  beck::detail::stream_object::peer_status peer() const noexcept;
   void watch_client();
   void on_client_event();
   void note_left() noexcept;

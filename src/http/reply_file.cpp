@@ -12,7 +12,6 @@
 
 #include "http/connection.hpp"
 #include "http/file_site.hpp"
-#include "io/loop/io_loop.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -24,13 +23,6 @@ using file_result = io_result<std::uint64_t>;
 using beck::detail::file_transfer;
 using beck::detail::op_kind;
 constexpr auto read_call = beck::detail::file_call::read;
-
-/// Reads the properties of an open file.
-error_code examine(file_object& file, beck::detail::file_facts& facts) noexcept {
-  const beck::detail::descriptor& d = *file.slot();
-  const int result = d.fd < 0 ? -EBADF : d.loop->sys().examine_file(d.fd, facts);
-  return result < 0 ? beck::detail::make_error(result) : error_code();
-}
 
 }  // namespace
 
@@ -69,15 +61,13 @@ error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
 /// still go out together. Returns false if the part has to be sent in another way.
 bool reply_side::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
                              error_code& ec) {
-  beck::detail::descriptor& d = *from.slot();
-  if (bytes > small_max || bytes == 0 || !output_.has_room() || d.fd < 0) return false;
+  if (bytes > small_max || bytes == 0 || !output_.has_room()) return false;
   char block[small_max];
-  const beck::detail::io_vector whole{block, static_cast<std::size_t>(bytes)};
-  const std::ptrdiff_t got = d.loop->sys().read_cached(d.fd, &whole, 1, offset);
-  if (got != static_cast<std::ptrdiff_t>(bytes)) return false;
+  const mutable_buffer whole(block, static_cast<std::size_t>(bytes));
+  if (from.read_cached(offset, whole, ec) != whole.size()) return false;
   ec = begin_file(bytes);
   std::size_t written = 0;
-  if (!ec) static_cast<void>(write_ready({block, whole.bytes}, written, ec));
+  if (!ec) static_cast<void>(write_ready(whole, written, ec));
   return true;
 }
 
@@ -87,10 +77,9 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
   error_code ec;
   bool is_generated = false;
   if (bytes == to_the_end) {
-    beck::detail::file_facts facts;
-    ec = examine(from, facts);
-    bytes = facts.bytes > offset ? facts.bytes - offset : 0;
-    if (!ec && facts.stored_bytes == 0) is_generated = co_await has_false_size(from, facts.bytes);
+    const file_status found = from.status(ec);
+    bytes = found.bytes > offset ? found.bytes - offset : 0;
+    if (!ec && found.stored_bytes == 0) is_generated = co_await has_false_size(from, found.bytes);
   }
   reply_state& reply = to.state();
   if (ec) {
@@ -119,8 +108,8 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
 /// Lets the kernel send the file behind what is waiting.
 task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
                                        std::uint64_t bytes) {
-  const_buffer parts[beck::detail::writer_source::parts_max];
-  beck::detail::byte_queue& queue = output_.queue();
+  const_buffer parts[beck::writer_source::parts_max];
+  beck::byte_queue& queue = output_.queue();
   if (output_.writer().is_writing() || queue.gather(parts) > 1) {
     const bool sent = co_await output_.flush();
     if (connection_.is_lost()) co_return file_result(make_error_code(std::errc::broken_pipe), 0);

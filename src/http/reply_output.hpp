@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include <beck/run/byte_queue.hpp>
+#include <beck/transfer/stream_writer.hpp>
+
 #include "http/phase_clock.hpp"
-#include "run/byte_queue.hpp"
-#include "transfer/stream_writer.hpp"
 
 namespace beck::http::detail {
 
 class connection;
 
 /// The output. Thread: that of its connection, of which it is a part.
-class reply_output final : private beck::detail::writer_source {
+class reply_output final : private beck::writer_source {
  public:
   explicit reply_output(connection& of) noexcept;
 
@@ -26,7 +27,7 @@ class reply_output final : private beck::detail::writer_source {
   void stop() noexcept;
 
   /// Returns the bytes that wait. Add some, then call schedule().
-  beck::detail::byte_queue& queue() noexcept { return queue_; }
+  beck::byte_queue& queue() noexcept { return queue_; }
   bool empty() const noexcept { return queue_.empty(); }
   /// Returns whether a handler may write more.
   bool has_room() const noexcept { return queue_.size() < waiting_max; }
@@ -46,7 +47,7 @@ class reply_output final : private beck::detail::writer_source {
   /// std::bad_alloc.
   void send_behind(std::string_view body);
   /// Returns the writer, for a loan of the stream.
-  beck::detail::stream_writer& writer() noexcept { return writer_; }
+  beck::stream_writer& writer() noexcept { return writer_; }
 
   /// Ends the connection if its peer takes no bytes for the time of a reply, until end_watch().
   void begin_watch() noexcept;
@@ -70,9 +71,9 @@ class reply_output final : private beck::detail::writer_source {
   void let_go() noexcept override { hold_.let_go(); }
 
   connection& connection_;
-  beck::detail::byte_queue queue_;
-  beck::detail::stream_writer writer_;
-  beck::detail::shared_hold hold_;
+  beck::byte_queue queue_;
+  beck::stream_writer writer_;
+  beck::shared_hold<std::shared_ptr<void>> hold_;
   timed_entry sending_;
   std::uint64_t sent_at_check_ = 0;
   bool is_held_back_ = false;

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "http/connection.hpp"
 #include "http/worker.hpp"
 
@@ -49,13 +51,15 @@ void reply_side::end_head() noexcept {
 void reply_side::write_head(bool has_body_length, std::uint64_t length) {
   const request_head& request = connection_.active().request.head;
   reply_state& reply = state();
-  beck::detail::byte_queue& queue = output_.queue();
+  beck::byte_queue& queue = output_.queue();
   reply.begun = true;  // without memory in the middle of the head there is no other reply
   reply.chunked = !has_body_length && !is_bodiless(reply.status) && request.minor_version() != 0;
   if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
   char* const begin = queue.prepare(framing_max);
   char* at = begin;
-  const auto put = [&at](std::string_view text) {
+  const auto put = [&at, begin](std::string_view text) {
+    BECK_ASSERT(text.size() + digits_max <= framing_max - static_cast<std::size_t>(at - begin),
+                "the lines that the server writes into a head need more room");
     std::memcpy(at, text.data(), text.size());
     at += text.size();
   };
@@ -125,7 +129,7 @@ void reply_side::begin_stream() {
 
 /// Adds a part of the body to the output, as a chunk if that is its form.
 void reply_side::append_part(std::string_view text) {
-  beck::detail::byte_queue& queue = output_.queue();
+  beck::byte_queue& queue = output_.queue();
   if (!state().chunked) return queue.append(text);
   char* const line = queue.prepare(digits_max);
   char* at = std::to_chars(line, line + digits_max, text.size(), 16).ptr;

@@ -66,7 +66,7 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
   if (listeners_.empty()) open();
-  clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
+  clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due);
   descriptors_ = descriptors_max();
   server_->count_serving(1);
   ended_ = std::move(ended);
@@ -191,7 +191,7 @@ void worker::evict() {
   }
   connection* leaves = newcomers_.pop_front();
   if (leaves == nullptr) {
-    timed_entry* const longest = clock_->in(phase::idle).front();
+    timed_entry* const longest = clock_->longest_in(phase::idle);
     if (longest == nullptr) return;
     clock_->enter(*longest, phase::none);
     leaves = &longest->owner;
@@ -203,7 +203,7 @@ void worker::evict() {
 }
 
 void worker::begin_handshake(connection& one) {
-  timed_entry* const oldest = clock_->in(phase::handshake).front();
+  timed_entry* const oldest = clock_->longest_in(phase::handshake);
   if (handshakes_ >= bounds().handshakes() && oldest != nullptr) {
     clock_->enter(*oldest, phase::none);
     oldest->owner.lose();

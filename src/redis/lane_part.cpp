@@ -9,11 +9,8 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
-#include <beck/net/socket_option.hpp>
+#include <beck/net/tcp.hpp>
 
-#include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
-#include "io/system/system.hpp"
 #include "redis/lane_pool.hpp"
 #include "redis/link.hpp"
 
@@ -56,16 +53,14 @@ void lane_part::keep_alive() noexcept {
       std::clamp<std::int64_t>(link_.bounds().ping().nanoseconds() / second, 1, seconds_max);
   const auto dead =
       std::clamp<std::int64_t>(link_.bounds().silence().nanoseconds() / millisecond, 1, INT32_MAX);
-  const int fd = link_.stream().socket().native_handle();
-  auto& system = beck::detail::loop_of(link_.executor()).sys();
-  const auto set = [&](const auto& option) {
-    static_cast<void>(
-        system.set_option(fd, option.level(), option.name(), option.data(), option.size()));
+  const auto set = [this](const auto& option) {
+    error_code ignored;  // a stream that is no socket has none of them
+    link_.stream().set_option(option, ignored);
   };
   set(socket_base::keep_alive(true));
-  set(beck::detail::tcp_options::keep_alive_idle(static_cast<int>(seconds)));
-  set(beck::detail::tcp_options::keep_alive_interval(static_cast<int>(seconds)));
-  set(beck::detail::tcp_options::user_timeout(static_cast<int>(dead)));
+  set(ip::tcp::keep_alive_idle(static_cast<int>(seconds)));
+  set(ip::tcp::keep_alive_interval(static_cast<int>(seconds)));
+  set(ip::tcp::user_timeout(static_cast<int>(dead)));
 }
 
 // --- blocking commands

@@ -6,12 +6,10 @@
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/io/context_services.hpp>
 #include <beck/redis/command_table.hpp>
 
 #include "base/transitions.hpp"
-#include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
-#include "io/system/system.hpp"
 #include "redis/lane_pool.hpp"
 
 namespace beck::redis::detail {
@@ -50,13 +48,12 @@ session_limits limits_of(const client_options& how, const any_io_executor& on, b
 }  // namespace
 
 std::int64_t time_of(const any_io_executor& executor) noexcept {
-  if (beck::detail::runner::current() != nullptr) return beck::detail::loop_time();
-  return beck::detail::loop_of(executor).sys().now();
+  return beck::now(executor).nanoseconds();
 }
 
 std::uint64_t random_of(const any_io_executor& executor) noexcept {
   std::uint64_t random = 0;
-  beck::detail::loop_of(executor).sys().random_bytes(&random, sizeof random);
+  random_bytes(executor, buffer(&random, sizeof random));
   return random;
 }
 

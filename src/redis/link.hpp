@@ -12,6 +12,7 @@
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/client.hpp>
 #include <beck/run/stop_token.hpp>
+#include <beck/transfer/stream_writer.hpp>
 
 #include "base/counter.hpp"
 #include "redis/connect_plan.hpp"
@@ -20,7 +21,6 @@
 #include "redis/link_clock.hpp"
 #include "redis/push_hub.hpp"
 #include "redis/session.hpp"
-#include "transfer/stream_writer.hpp"
 
 namespace beck::redis::detail {
 
@@ -54,7 +54,7 @@ enum class link_event : std::uint8_t {
 
 /// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and
 /// the coroutines. Thread: that of the context, but for stats().
-class link final : public sender, private beck::detail::writer_source {
+class link final : public sender, private beck::writer_source {
  public:
   link(const any_io_executor& executor, server_url to, const client_options& how);
   /// As above; `refused_for`: the nanoseconds for which commands that the server refuses for now
@@ -190,7 +190,7 @@ class link final : public sender, private beck::detail::writer_source {
   std::unique_ptr<handshake> greeting_;
   owned_stream stream_;
   stop_source stopping_;  // ends the present connect() or pause
-  beck::detail::stream_writer writer_{*this, 1};
+  beck::stream_writer writer_{*this, 1};
   error_code cause_;                   // why this connection has to end
   error_code last_cause_;              // why the one before has ended
   std::int64_t leave_at_ = INT64_MIN;  // from when on a replica is left again

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // The pieces form a list. All blocks that a text needs are there before its first byte is copied.
-#include "run/byte_queue.hpp"
+#include <beck/run/byte_queue.hpp>
 
 #include <algorithm>
 #include <cstring>
 
 #include <beck/base/assert.hpp>
 
-namespace beck::detail {
+namespace beck {
+using detail::allocate_block;
+using detail::free_block;
 
 byte_queue::piece* byte_queue::make_block() {
   static_assert(block_room >= prepare_max);
@@ -125,4 +127,4 @@ void byte_queue::remove(std::size_t bytes) noexcept {
   fill_ = last_ = nullptr;
 }
 
-}  // namespace beck::detail
+}  // namespace beck

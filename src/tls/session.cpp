@@ -6,8 +6,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "io/op/descriptor.hpp"
-
 namespace beck::tls::detail {
 namespace {
 
@@ -28,7 +26,7 @@ bool has_only_tickets(SSL* of) noexcept {
 }  // namespace
 
 session::session(owned_stream carrier, ssl_ptr prepared)
-    : executor_(carrier->socket().slot()->executor),
+    : executor_(carrier->get_executor()),
       carrier_(std::move(carrier)),
       engine_(std::move(prepared)),
       writer_(*this) {

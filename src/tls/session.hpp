@@ -10,16 +10,15 @@
 #include <beck/coro/event.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/run/byte_queue.hpp>
 #include <beck/tls/stream.hpp>
+#include <beck/transfer/stream_writer.hpp>
 
-#include "run/byte_queue.hpp"
 #include "tls/engine.hpp"
-#include "transfer/stream_writer.hpp"
 
 namespace beck::tls::detail {
 
-/// Returns the time at which the context that runs this thread last read its clock.
-std::int64_t loop_time() noexcept;
+using beck::detail::loop_time;
 
 /// What may still be sent. A state is left only for a later one.
 enum class output_state : std::uint8_t {
@@ -29,7 +28,7 @@ enum class output_state : std::uint8_t {
 };
 
 /// A session. Its stream and its coroutines share it. Thread: that of the carrier's context.
-class session final : private beck::detail::writer_source {
+class session final : private beck::writer_source {
  public:
   /// Throws std::bad_alloc, std::logic_error if several threads run the context.
   session(owned_stream carrier, ssl_ptr prepared);
@@ -109,11 +108,11 @@ class session final : private beck::detail::writer_source {
   any_io_executor executor_;
   owned_stream carrier_;
   detail::engine engine_;
-  buffer_lease ahead_;                // decrypted bytes for the next read
-  std::size_t ahead_at_ = 0;          // of them, those that were read
-  beck::detail::byte_queue waiting_;  // encrypted bytes that have to be sent
-  std::uint64_t answers_at_ = 0;      // of all that was added: those behind answer the peer
-  beck::detail::stream_writer writer_;
+  buffer_lease ahead_;            // decrypted bytes for the next read
+  std::size_t ahead_at_ = 0;      // of them, those that were read
+  beck::byte_queue waiting_;      // encrypted bytes that have to be sent
+  std::uint64_t answers_at_ = 0;  // of all that was added: those behind answer the peer
+  beck::stream_writer writer_;
   manual_reset_event drained_;  // set for a moment when nothing is being sent, or that is cancelled
   manual_reset_event shaken_;   // set for a moment when handshake() ends
   error_code handshake_error_;

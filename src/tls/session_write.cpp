@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include <beck/coro/timeout.hpp>
-#include <beck/io/steady_timer.hpp>
 
 #include "tls/session.hpp"
 
@@ -16,11 +15,6 @@ constexpr std::size_t waiting_max = 98'304;  // of answers that the peer asks fo
 constexpr duration finish_max = duration(2'000'000'000);
 
 }  // namespace
-
-std::int64_t loop_time() noexcept {
-  const beck::detail::runner* const here = beck::detail::runner::current();
-  return here != nullptr ? here->read_at : steady_now().nanoseconds();
-}
 
 /// Returns why nothing more is sent; no error while something may be.
 error_code session::end_of_output() const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The writer holds its owner while the entry for the end of the turn is queued, and while its
 // coroutine lives. A context that is destroyed destroys both, and so releases the owner.
-#include "transfer/stream_writer.hpp"
+#include <beck/transfer/stream_writer.hpp>
 
 #include <exception>
 
@@ -9,7 +9,8 @@
 
 #include "base/transitions.hpp"
 
-namespace beck::detail {
+namespace beck {
+using namespace detail;
 namespace {
 
 enum class writer_event : std::uint8_t {
@@ -224,4 +225,4 @@ task<error_code> stream_writer::wait_until_idle() {
   co_return error_code();
 }
 
-}  // namespace beck::detail
+}  // namespace beck

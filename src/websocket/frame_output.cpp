@@ -15,8 +15,7 @@ std::string_view text_of(const_buffer bytes) noexcept {
 
 }  // namespace
 
-void add_frame(beck::detail::byte_queue& to, const_buffer head, const_buffer data,
-               const mask_key* key) {
+void add_frame(beck::byte_queue& to, const_buffer head, const_buffer data, const mask_key* key) {
   to.reserve(head.size() + data.size());
   to.copy(text_of(head));
   if (key == nullptr) return to.copy(text_of(data));
@@ -32,7 +31,7 @@ void add_frame(beck::detail::byte_queue& to, const_buffer head, const_buffer dat
   }
 }
 
-void add_frame(beck::detail::byte_queue& to, const message& shared) {
+void add_frame(beck::byte_queue& to, const message& shared) {
   to.append_owned(message(shared), [](const message& kept) { return kept.frame(); });
 }
 

@@ -4,18 +4,16 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/run/byte_queue.hpp>
 #include <beck/websocket/message.hpp>
-
-#include "run/byte_queue.hpp"
 
 namespace beck::websocket::detail {
 
 /// Adds a frame: its head, and a copy of its data, masked with `key` unless that is nullptr. Throws
 /// std::bad_alloc; then nothing has changed.
-void add_frame(beck::detail::byte_queue& to, const_buffer head, const_buffer data,
-               const mask_key* key);
+void add_frame(beck::byte_queue& to, const_buffer head, const_buffer data, const mask_key* key);
 /// Adds the frame of a message, which many connections share, without copying it. Throws
 /// std::bad_alloc; then nothing has changed.
-void add_frame(beck::detail::byte_queue& to, const message& shared);
+void add_frame(beck::byte_queue& to, const message& shared);
 
 }  // namespace beck::websocket::detail

@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
-#include "io/system/system.hpp"
+#include <beck/io/context_services.hpp>
 
 namespace beck::websocket::detail {
 namespace {
@@ -22,13 +20,8 @@ std::int64_t later(std::int64_t now, duration by) noexcept {
 
 }  // namespace
 
-std::int64_t loop_time() noexcept {
-  const beck::detail::runner* const here = beck::detail::runner::current();
-  return here != nullptr ? here->read_at : steady_now().nanoseconds();
-}
-
 void key_source::fill(const any_io_executor& executor, void* data, std::size_t bytes) noexcept {
-  beck::detail::loop_of(executor).sys().random_bytes(data, bytes);
+  random_bytes(executor, buffer(data, bytes));
 }
 
 mask_key key_source::next() noexcept {

@@ -15,17 +15,16 @@
 #include <beck/http/reply.hpp>
 #include <beck/http/tunnel.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/byte_queue.hpp>
+#include <beck/transfer/stream_writer.hpp>
 #include <beck/websocket/stream.hpp>
 
-#include "run/byte_queue.hpp"
-#include "transfer/stream_writer.hpp"
 #include "websocket/input.hpp"
 #include "websocket/session_state.hpp"
 
 namespace beck::websocket::detail {
 
-/// Returns the time at which the context that runs this thread last read its clock, in nanoseconds.
-std::int64_t loop_time() noexcept;
+using beck::detail::loop_time;
 
 /// Random bytes for keys, drawn from the system a block at a time. Thread: that of the context.
 class key_source {
@@ -45,8 +44,7 @@ class key_source {
 };
 
 /// A connection. Thread: that of its context.
-class session final : public std::enable_shared_from_this<session>,
-                      private beck::detail::writer_source {
+class session final : public std::enable_shared_from_this<session>, private beck::writer_source {
  public:
   /// Takes over what a server's handler has got, or a client.
   session(const any_io_executor& executor, const limits& most, http::tunnel&& taken);
@@ -166,13 +164,13 @@ class session final : public std::enable_shared_from_this<session>,
   message_in message_in_ = message_in::none;
   std::size_t last_bytes_ = 0;  // of the last message that read() has received
 
-  beck::detail::byte_queue out_;
-  beck::detail::byte_queue later_;  // behind the message whose parts are being sent
-  mutex turn_;                      // to send the parts of a message
-  mutex_lock part_turn_;            // of write_part(), from the first to the last part
-  bool message_open_ = false;       // a message was sent in part
-  beck::detail::stream_writer writer_;
-  beck::detail::shared_hold hold_;
+  beck::byte_queue out_;
+  beck::byte_queue later_;     // behind the message whose parts are being sent
+  mutex turn_;                 // to send the parts of a message
+  mutex_lock part_turn_;       // of write_part(), from the first to the last part
+  bool message_open_ = false;  // a message was sent in part
+  beck::stream_writer writer_;
+  beck::shared_hold<std::shared_ptr<void>> hold_;
   manual_reset_event room_{true};
 
   char ping_[125];  // the text of the last ping

@@ -136,7 +136,7 @@ error_code session::send(const message& what) noexcept {
     lose(stream_error::queue_full);
     return end_;
   }
-  beck::detail::byte_queue& to = message_open_ ? later_ : out_;
+  beck::byte_queue& to = message_open_ ? later_ : out_;
   try {
     if (own_ == side::server) {
       add_frame(to, what);

@@ -77,7 +77,7 @@ with_components() {
 with_pkg_configs() {
   local flags
   say "pkg-config files of ${1##*/}"
-  flags=$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs beck-redis beck-websocket)
+  flags=$(PKG_CONFIG_PATH=$1/lib/pkgconfig pkg-config --cflags --libs beck-redis-testing beck-websocket)
   # shellcheck disable=SC2086
   g++ -std=c++20 "$consumer/components.cpp" $flags -Wl,-rpath,"$1/lib" -o "$work/components-by-hand"
   "$work/components-by-hand"
@@ -107,8 +107,16 @@ cp -r "$work/static-prefix" "$work/plain-prefix"
 rm "$work/plain-prefix"/lib/cmake/beck/beckTls*   # as a build with -DBECK_TLS=OFF installs it
 with_components plain unbuilt
 
+say "a protocol that is written outside of the tree"
+mkdir -p "$work/outside"
+cp examples/memcached.hpp examples/memcached_client.cpp examples/number.hpp "$work/outside"
+flags=$(PKG_CONFIG_PATH=$work/static-prefix/lib/pkgconfig pkg-config --cflags --libs beck)
+# shellcheck disable=SC2086
+g++ -std=c++20 "$work/outside/memcached_client.cpp" $flags -o "$work/outside/memcached_client"
+expect "it talks to memcached" python3 tests/examples/memcached_test.py "$work/outside"
+
 version=$(sed -n 's/^#define BECK_VERSION_M[A-Z]* //p' include/beck/base/version.hpp | paste -sd .)
-for name in beck beck_http beck_redis beck_websocket beck_tls; do
+for name in beck beck_http beck_redis beck_redis_testing beck_websocket beck_tls; do
   library=$work/shared-prefix/lib/lib$name.so
   soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   expect "before 1.0 the SONAME of lib$name.so has the minor version" test "$soname" = "lib$name.so.$version"
@@ -120,7 +128,8 @@ expect "a program links to the shared library" \
 
 # Shared objects of users, each with a static beck of its own.
 say "shared objects"
-flags=$(PKG_CONFIG_PATH=$work/static-prefix/lib/pkgconfig pkg-config --cflags --libs beck-redis beck-websocket beck-tls)
+libraries=(beck-redis-testing beck-websocket beck-tls)
+flags=$(PKG_CONFIG_PATH=$work/static-prefix/lib/pkgconfig pkg-config --cflags --libs "${libraries[@]}")
 objects=$source/tests/install/shared_objects
 # shellcheck disable=SC2086
 g++ -std=c++20 -fPIC -shared -fno-gnu-unique "$objects/plugin.cpp" \
@@ -140,8 +149,8 @@ expect "the component runtime is the libraries that programs load" \
   test -z "$(cd "$work/runtime-prefix" && find . ! -type d | grep -Ev "$of_runtime")"
 expect "runtime and dev are all that is installed" diff <(cd "$work/shared-prefix" && find . ! -type d | sort) \
   <(for component in runtime dev; do (cd "$work/$component-prefix" && find . ! -type d); done | sort -u)
-expect "CMake before 3.23 finds the headers of all five libraries" \
-  test "$(cat "$work"/static-prefix/lib/cmake/beck/*Targets.cmake | grep -c '^  INTERFACE_INCLUDE_DIRECTORIES ')" = 5
+expect "CMake before 3.23 finds the headers of all six libraries" \
+  test "$(cat "$work"/static-prefix/lib/cmake/beck/*Targets.cmake | grep -c '^  INTERFACE_INCLUDE_DIRECTORIES ')" = 6
 expect "every public header is installed" \
   diff <(cd include && find beck -type f | sort) <(cd "$work/static-prefix/include" && find beck -type f | sort)
 expect "nothing but the headers, the library and its package files is installed" \

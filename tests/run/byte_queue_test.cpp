@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // byte_queue: the order of bytes that are copied, prepared, kept with an owner and moved from
 // another queue, whatever is removed meanwhile; no memory; what is recycled.
-#include "run/byte_queue.hpp"
+#include <beck/run/byte_queue.hpp>
 
 #include <doctest/doctest.h>
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 #include "support/allocations.hpp"
 
+using beck::byte_queue;
 using beck::const_buffer;
-using beck::detail::byte_queue;
 
 namespace {
 

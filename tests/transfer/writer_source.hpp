@@ -6,6 +6,7 @@
 #include <beck/coro/event.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/transfer/stream_writer.hpp>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -14,12 +15,10 @@
 #include <string_view>
 #include <utility>
 
-#include "transfer/stream_writer.hpp"
-
 namespace beck::test {
 
-using beck::detail::stream_writer;
-using beck::detail::writer_source;
+using beck::stream_writer;
+using beck::writer_source;
 namespace error = beck::error;
 
 /// A stream that has room for some bytes, and waits for more room.
@@ -151,7 +150,7 @@ class sender final : public writer_source, public std::enable_shared_from_this<s
 
  private:
   beck::any_io_executor executor_;
-  beck::detail::shared_hold hold_;
+  beck::shared_hold<std::shared_ptr<void>> hold_;
 };
 
 struct writer_fixture {

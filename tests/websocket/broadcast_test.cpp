@@ -226,7 +226,7 @@ TEST_CASE("websocket: threads share a message, and the last one frees it") {
 }
 
 TEST_CASE("websocket: the frame of a message is shared with the queues, and others are copied") {
-  beck::detail::byte_queue queue;
+  beck::byte_queue queue;
   const message shared(text, as_buffer("shared"));
   detail::add_frame(queue, shared);
   beck::const_buffer part[4];
@@ -251,7 +251,7 @@ TEST_CASE("websocket: the frame of a message is shared with the queues, and othe
 
 TEST_CASE("websocket: without memory for a frame the queue stays as it was") {
   NEEDS_ALLOCATION_FAULTS();
-  beck::detail::byte_queue queue;
+  beck::byte_queue queue;
   detail::add_frame(queue, as_buffer("abc"), {}, nullptr);
   const std::string large(1'000'000, 'x');
   for (int fails = 1; fails < 5; ++fails) {

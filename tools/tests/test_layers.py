@@ -74,6 +74,38 @@ class Includes(unittest.TestCase):
         split = {Path("src/io/op/a.hpp"): "class detail::stream {\n};\n"}
         self.assertEqual(1, len(list(layers.check_members({**split, Path("src/net/a.cpp"): body}))))
 
+    def test_free_functions_are_defined_where_they_are_declared(self):
+        header = {Path("src/io/op/a.hpp"): "[[nodiscard]] inline int size_of(const part& p) noexcept;\nvoid send();\n"}
+        own = {Path("src/io/op/a.cpp"): "void send() {\n}\n"}
+        self.assertEqual([], list(layers.check_functions(header | own)))
+        other = {Path("src/io/uring/b.cpp"): "\nvoid send() {\n}\n"}
+        self.assertEqual(
+            ["src/io/uring/b.cpp:2: send() is declared in io/op/"], list(layers.check_functions(header | other))
+        )
+        hidden = "namespace {\nvoid send() {\n  if (true) {\n  }\n}\n}\n"
+        member, local = "void sender::send() {\n}\n", "static void send() {\n}\n"
+        for harmless in (hidden, member, local, "  send();\n", "void send();\n"):
+            self.assertEqual([], list(layers.check_functions(header | {Path("src/io/uring/b.cpp"): harmless})))
+        public = {Path("include/beck/io/a.hpp"): "void send() noexcept;\n"}
+        self.assertEqual([], list(layers.check_functions(public | other)))
+        self.assertEqual(1, len(list(layers.check_functions(public | {Path("src/net/b.cpp"): "void send() {\n}\n"}))))
+
+    def test_protocols_use_the_seam_alone(self):
+        inside = "beck::detail::intrusive_list<a> l;\nhttp::detail::connection c;\n"
+        self.assertEqual([], list(layers.check_seam(Path("src/http/a.cpp"), inside)))
+        found = list(layers.check_seam(Path("include/beck/redis/a.hpp"), "\nbeck::detail::descriptor d;\n"))
+        self.assertEqual(
+            ["include/beck/redis/a.hpp:2: beck::detail::descriptor is not for protocols (see SEAM)"], found
+        )
+        self.assertEqual([], list(layers.check_seam(Path("src/net/a.cpp"), "beck::detail::descriptor d;")))
+        for refused in ("io/op/descriptor.hpp", "coro/join.hpp", "net/socket_calls.hpp", "transfer/a.hpp"):
+            found = layers.check_protocol_include(Path("src/tls/a.cpp"), '"', refused)
+            self.assertIn("a protocol includes no private header", found or "nothing")
+        for header in ("http/connection.hpp", "base/counter.hpp", "coro/task_completion.hpp"):
+            self.assertIsNone(layers.check_protocol_include(Path("src/websocket/a.cpp"), '"', header))
+        self.assertIsNone(layers.check_protocol_include(Path("src/http/a.cpp"), "<", "beck/io/byte_stream.hpp"))
+        self.assertIsNone(layers.check_protocol_include(Path("src/net/a.cpp"), '"', "io/op/descriptor.hpp"))
+
     def test_unknown_folders_and_odd_names(self):
         self.objects("src/io/a.cpp", '"util/b.hpp"', "no layer")
         self.objects("src/util/a.cpp", "<beck/base/b.hpp>", "no layer")

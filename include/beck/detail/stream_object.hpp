@@ -95,6 +95,25 @@ class stream_object : public io_object {
     return bytes;
   }
 
+  /// The other end of a connection, as the kernel knows it.
+  enum class peer_status : unsigned char {
+    open,      ///< it may send more
+    finished,  ///< it sends nothing more; it may receive
+    gone,      ///< both directions have ended, or one with an error, such as a reset
+  };
+  /// Returns the status of the peer, whether or not all that it has sent was read; gone if closed.
+  /// A system call: poll(2).
+  peer_status peer() const noexcept;
+  /// Waits until the peer's status is `status` or one behind it, and reads nothing. For a server
+  /// that works for a client and wants to know when that leaves. Completes with (error_code):
+  /// bad_descriptor if closed. Requires a status other than open.
+  void_operation async_wait_peer(peer_status status) noexcept;
+  /// As above. `token` takes (error_code).
+  template <class Token>
+  auto async_wait_peer(peer_status status, Token&& token) {
+    return detail::launch(async_wait_peer(status), static_cast<Token&&>(token));
+  }
+
   /// Sets a deadline for the asynchronous operations on this stream, `after` from now. Operations
   /// that are in flight when it passes end with error::timeout; those that are started afterwards
   /// end so at once, until there is a new deadline. One deadline holds for all of them together:

@@ -197,6 +197,12 @@ class file_object : public detail::io_object {
     return detail::launch(async_sync_data(), static_cast<Token&&>(token));
   }
 
+  /// Reads the bytes at `offset` that are in memory, and does not wait for the device: for small
+  /// reads, which are mostly there. Returns their number; 0 with an error. Errors: would_block if
+  /// the first byte is not in memory, or the file system cannot tell; eof at the end of the file;
+  /// bad_descriptor if closed; else those of pread(2). Source: preadv2(2), RWF_NOWAIT.
+  std::size_t read_cached(std::uint64_t offset, mutable_buffer to, error_code& ec) noexcept;
+
   /// Returns the alignment that a file opened with `direct` needs. Transfers that are not aligned
   /// like that end with error::misaligned where the kernel refuses them. Source: statx(2),
   /// STATX_DIOALIGN; 4,096 where that is missing.

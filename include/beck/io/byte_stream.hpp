@@ -15,6 +15,8 @@
 
 namespace beck {
 
+class any_io_executor;
+
 /// A number of buffers in memory of the caller's: the argument of byte_stream's writes. A value.
 class const_buffer_span {
  public:
@@ -82,9 +84,21 @@ class byte_stream {
   /// Returns the object with the descriptor: to cancel, to close, for options and deadlines. Its
   /// bytes belong to the protocol of the stream.
   virtual detail::stream_object& socket() noexcept = 0;
+  /// Returns the executor of the stream's operations: that of socket().
+  const any_io_executor& get_executor() noexcept;
+  /// Sets an option of the socket, below all layers, such as ip::tcp::no_delay. Errors:
+  /// bad_descriptor if closed; those of setsockopt(2), such as not_a_socket for a pipe.
+  template <class Option>
+  void set_option(const Option& option, error_code& ec) noexcept {
+    set_socket_option(option.level(), option.name(), option.data(), option.size(), ec);
+  }
   /// Returns whether the bytes of the stream are those of the socket, so that the kernel may send
   /// them from a file.
   virtual bool is_plain() const noexcept = 0;
+
+ private:
+  void set_socket_option(int level, int name, const void* value, std::size_t bytes,
+                         error_code& ec) noexcept;
 };
 
 }  // namespace beck

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <beck/io/context_services.hpp>
 #include <beck/io/io_context.hpp>
 
 #include "io/loop/io_loop.hpp"
@@ -157,3 +158,21 @@ io_loop& loop_of(const any_io_executor& executor) {
 }
 
 }  // namespace beck::detail
+
+namespace beck::functions {
+
+time_point now(const any_io_executor& executor) noexcept {
+  const detail::runner* const here = detail::runner::current();
+  const bool has_read = here != nullptr && here->read_at != 0;
+  return time_point(duration(has_read ? here->read_at : detail::loop_of(executor).sys().now()));
+}
+
+void random_bytes(const any_io_executor& executor, mutable_buffer to) noexcept {
+  detail::loop_of(executor).sys().random_bytes(to.data(), to.size());
+}
+
+void log_line(const any_io_executor& executor, const char* line) noexcept {
+  detail::loop_of(executor).log(line);
+}
+
+}  // namespace beck::functions

@@ -2,6 +2,7 @@
 // Streams over a descriptor, above all their deadline, which is one entry of the timer queue,
 // stored in the slot. When it expires, operations in flight are cancelled with error::timeout.
 // Later operations test the flag that it sets, beside the one that they test anyway.
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
@@ -10,12 +11,22 @@
 #include <beck/io/byte_stream.hpp>
 
 #include "io/loop/io_loop.hpp"
+#include "io/op/op_table.hpp"
 
 namespace beck {
+using namespace detail;
 
 void byte_stream::close() noexcept {
   error_code never;
   socket().close(never);
+}
+
+const any_io_executor& byte_stream::get_executor() noexcept { return socket().slot()->executor; }
+
+void byte_stream::set_socket_option(int level, int name, const void* value, std::size_t bytes,
+                                    error_code& ec) noexcept {
+  const descriptor& d = *socket().slot();
+  ec = make_error(d.fd < 0 ? -EBADF : d.loop->sys().set_option(d.fd, level, name, value, bytes));
 }
 
 namespace detail {
@@ -73,6 +84,18 @@ void set_limit(descriptor& d, std::int64_t when) {
 }
 
 }  // namespace
+
+stream_object::peer_status stream_object::peer() const noexcept {
+  if (descriptor_->fd < 0) return peer_status::gone;
+  const int seen = descriptor_->loop->sys().poll(descriptor_->fd, poll_read_hang_up, INT64_MIN);
+  if (seen <= 0) return peer_status::open;
+  return seen == poll_read_hang_up ? peer_status::finished : peer_status::gone;
+}
+
+void_operation stream_object::async_wait_peer(peer_status status) noexcept {
+  return {op_kind::wait_error, descriptor_, nullptr,
+          status == peer_status::gone ? 0 : with_peer_end};
+}
 
 void stream_object::expires_at(time_point at) { set_limit(*slot_to_open(), at.nanoseconds()); }
 

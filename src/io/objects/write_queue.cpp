@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include <beck/base/error.hpp>
-
-#include "run/byte_queue.hpp"
+#include <beck/run/byte_queue.hpp>
 
 namespace beck {
 using namespace detail;

@@ -38,6 +38,7 @@ constexpr sim_fault_table<const char*> names = {
     "sync_failed",
     "boundary",
 };
+static_assert(names.back() != nullptr);
 
 }  // namespace
 

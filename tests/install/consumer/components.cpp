@@ -3,6 +3,7 @@
 #include <beck/http/client_error.hpp>
 #include <beck/net/address.hpp>
 #include <beck/redis/error.hpp>
+#include <beck/redis/memory_server.hpp>
 #include <beck/websocket/error.hpp>
 
 #include <cstdio>
@@ -26,6 +27,9 @@ bool has_text(const std::error_code& error) { return error && !error.message().e
 int main() {
   expect(has_text(make_error_code(beck::http::client_error::no_reply)), "http is there");
   expect(has_text(make_error_code(beck::redis::error::noauth)), "redis is there");
+  beck::io_context context;
+  const beck::ip::tcp::endpoint here(beck::ip::address_v4::loopback(), 0);
+  expect(beck::redis::memory_server(context, here).port() != 0, "redis_testing is there");
   expect(has_text(make_error_code(beck::websocket::stream_error::cut_short)), "websocket is there");
   bool caught = false;
   try {

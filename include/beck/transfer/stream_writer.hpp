@@ -4,10 +4,8 @@
 // writer, who decides their order.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include <beck/coro/event.hpp>
@@ -16,7 +14,7 @@
 #include <beck/io/byte_stream.hpp>
 #include <beck/run/any_io_executor.hpp>
 
-namespace beck::detail {
+namespace beck {
 
 /// The owner of a stream_writer and of the bytes that it sends.
 class writer_source {
@@ -51,19 +49,22 @@ class writer_source {
   ~writer_source() = default;
 };
 
-/// The holds of an owner that a std::shared_ptr keeps.
+/// The holds of an owner that a `Pointer` keeps, such as std::shared_ptr<void>: a member of the
+/// owner, whose hold() and let_go() call those here.
+template <class Pointer>
 class shared_hold {
  public:
-  void hold(std::shared_ptr<void> owner) noexcept {
+  /// Adds a hold. `owner` points to the owner.
+  void hold(Pointer owner) noexcept {
     if (count_++ == 0) kept_ = std::move(owner);
   }
-  /// Releases a hold. With the last one the owner, of which this is a member, may be destroyed.
+  /// Takes a hold away. With the last one the owner may be destroyed, and this with it.
   void let_go() noexcept {
-    if (--count_ == 0) const std::shared_ptr<void> last = std::move(kept_);
+    if (--count_ == 0) const Pointer last = std::move(kept_);
   }
 
  private:
-  std::shared_ptr<void> kept_;
+  Pointer kept_{};
   unsigned count_ = 0;
 };
 
@@ -124,11 +125,11 @@ class stream_writer {
 
  private:
   class share;
-  struct turn_end : queue_entry {
+  struct turn_end : detail::queue_entry {
     stream_writer* writer;
   };
 
-  static void run_turn_end(queue_entry* entry, runner* where);
+  static void run_turn_end(detail::queue_entry* entry, detail::runner* where);
   std::size_t gather(writer_source::part_array& parts) noexcept;
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept;
   bool write_once() noexcept;
@@ -150,4 +151,4 @@ class stream_writer {
   bool is_last_ = false;    // the end of the stream follows
 };
 
-}  // namespace beck::detail
+}  // namespace beck

@@ -14,14 +14,14 @@
 #include <beck/base/buffer.hpp>
 #include <beck/detail/block.hpp>
 
-namespace beck::detail {
+namespace beck {
 
 /// A queue of bytes. Once its blocks are recycled, it allocates nothing. Thread: one at a time.
 class byte_queue {
  public:
   /// The greatest argument of prepare().
   static constexpr std::size_t prepare_max = 3072;
-  /// The bytes of a block that are asked of allocate_block().
+  /// The bytes of a block that are allocated.
   static constexpr std::size_t block_bytes = 4096;
 
   byte_queue() noexcept = default;
@@ -56,7 +56,7 @@ class byte_queue {
   template <class Owner, class BytesOf>
   void append_owned(Owner owner, BytesOf bytes_of) {
     static_assert(std::is_nothrow_move_constructible_v<Owner> && alignof(Owner) <= alignof(piece));
-    auto* const made = ::new (allocate_block(sizeof(piece) + sizeof(Owner))) piece;
+    auto* const made = ::new (detail::allocate_block(sizeof(piece) + sizeof(Owner))) piece;
     const Owner* const there = ::new (static_cast<void*>(made + 1)) Owner(std::move(owner));
     made->destroy = [](piece& of) noexcept { static_cast<Owner*>(of.behind())->~Owner(); };
     const const_buffer bytes = bytes_of(*there);
@@ -109,4 +109,4 @@ class byte_queue {
   std::uint64_t removed_ = 0;
 };
 
-}  // namespace beck::detail
+}  // namespace beck
