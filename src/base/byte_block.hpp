@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// 32 bytes of text, looked at all at once: each question about them is answered by a mask in which
-// bit i stands for byte i. SSE2, which every x86-64 processor has, answers for 16 bytes with one to
-// four instructions; elsewhere each byte is looked at.
+// Tests 32 bytes of text at once. The result of each test is a mask in which bit i stands for byte
+// i. SSE2, which every x86-64 processor has, tests 16 bytes with one to four instructions; on other
+// processors each byte is tested alone.
 #pragma once
 
 #include <bit>
@@ -30,17 +30,17 @@ class byte_block {
   static constexpr unsigned bytes = 32;
 
 #if defined(__SSE2__)
-  /// Requires that 32 bytes at `text` are readable.
+  /// Loads the block. Requires that 32 bytes at `text` are readable.
   explicit byte_block(const char* text) noexcept
       : low_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text))),
         high_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16))) {}
 
-  /// The bytes that are equal to `c`.
+  /// Returns the bytes that are equal to `c`.
   std::uint32_t equal(char c) const noexcept {
     const __m128i wanted = _mm_set1_epi8(c);
     return mask_of([&](__m128i part) { return _mm_cmpeq_epi8(part, wanted); });
   }
-  /// The control characters: 0x00 to 0x1F, and 0x7F.
+  /// Returns the control characters: 0x00 to 0x1F, and 0x7F.
   std::uint32_t controls() const noexcept {
     const __m128i last = _mm_set1_epi8(0x1f);
     const __m128i del = _mm_set1_epi8(0x7f);
@@ -49,7 +49,7 @@ class byte_block {
                           _mm_cmpeq_epi8(part, del));
     });
   }
-  /// Whether all bytes are those at `text` once the bits at `bits` are set.
+  /// Returns whether all bytes equal those at `text` once the bits at `bits` are set.
   bool equals(const char* text, const char* bits) const noexcept {
     const byte_block wanted(text);
     const byte_block more(bits);
@@ -57,18 +57,18 @@ class byte_block {
     const __m128i high = _mm_cmpeq_epi8(_mm_or_si128(high_, more.high_), wanted.high_);
     return bits_of(_mm_and_si128(low, high)) == 0xffff;
   }
-  /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
+  /// Returns the bytes that no request target has: those outside 0x21 to 0x7E, and '#'.
   std::uint32_t not_in_target() const noexcept {
     const __m128i one = _mm_set1_epi8(1);
     const __m128i hash = _mm_set1_epi8('#');
-    // As signed values those from 0x22 on are the successors of 0x21 to 0x7E alone.
+    // As signed values, only the successors of 0x21 to 0x7E are greater than 0x21.
     const __m128i limit = _mm_set1_epi8(0x21);
     return ~mask_of([&](__m128i part) {
       return _mm_andnot_si128(_mm_cmpeq_epi8(part, hash),
                               _mm_cmpgt_epi8(_mm_add_epi8(part, one), limit));
     });
   }
-  /// Letters, digits, '-' and '.'.
+  /// Returns letters, digits, '-' and '.'.
   std::uint32_t in_host_name() const noexcept {
     return mask_of([](__m128i part) {
       const __m128i letter =
@@ -94,32 +94,32 @@ class byte_block {
   __m128i low_;
   __m128i high_;
 #else
-  /// Requires that 32 bytes at `text` are readable.
+  /// Loads the block. Requires that 32 bytes at `text` are readable.
   explicit byte_block(const char* text) noexcept { std::memcpy(part_, text, bytes); }
 
-  /// The bytes that are equal to `c`.
+  /// Returns the bytes that are equal to `c`.
   std::uint32_t equal(char c) const noexcept {
     return mask_of([c](char byte) { return byte == c; });
   }
-  /// The control characters: 0x00 to 0x1F, and 0x7F.
+  /// Returns the control characters: 0x00 to 0x1F, and 0x7F.
   std::uint32_t controls() const noexcept {
     return mask_of(
         [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; });
   }
-  /// Whether all bytes are those at `text` once the bits at `bits` are set.
+  /// Returns whether all bytes equal those at `text` once the bits at `bits` are set.
   bool equals(const char* text, const char* bits) const noexcept {
     for (unsigned i = 0; i < bytes; ++i)
       if (static_cast<char>(part_[i] | bits[i]) != text[i]) return false;
     return true;
   }
-  /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
+  /// Returns the bytes that no request target has: those outside 0x21 to 0x7E, and '#'.
   std::uint32_t not_in_target() const noexcept {
     return mask_of([](char byte) {
       const auto value = static_cast<unsigned char>(byte);
       return value < 0x21 || value > 0x7e || byte == '#';
     });
   }
-  /// Letters, digits, '-' and '.'.
+  /// Returns letters, digits, '-' and '.'.
   std::uint32_t in_host_name() const noexcept {
     return mask_of([](char byte) {
       const char letter = static_cast<char>(byte | 0x20);

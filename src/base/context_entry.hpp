@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The function that a context of makecontext(3) begins with. It is called with ints, so the address
-// of its object comes in two halves, and no thread-local variable has to hold it.
+// The first function of a context of makecontext(3). Its arguments are ints, so the address of its
+// object comes in two halves. No thread-local variable is needed.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace beck::detail {
 
-/// Makes `context`, which has its stack, begin with a call of the member function on `object`.
+/// Makes `context`, which has its stack, start with a call of the member function on `object`.
 template <auto Member, class Object>
 void begin_context(ucontext_t& context, Object& object) noexcept {
   void (*const enter)(unsigned, unsigned) = [](unsigned high, unsigned low) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counters for statistics. Their thread changes them without a lock or a locked instruction, and
-// any thread reads them.
+// Counters for statistics. One thread changes them without a lock or a locked instruction, and any
+// thread reads them.
 #pragma once
 
 #include <atomic>

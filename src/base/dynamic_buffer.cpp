@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Buffers that grow: the limits of a dynamic buffer, checked before the container is changed, and
-// the choice of flat_buffer between moving its bytes to the front and growing.
+// Buffers that grow: checks the limits of a dynamic buffer before it changes the container, and
+// decides whether a flat_buffer moves its bytes to the front or grows.
 #include <beck/base/dynamic_buffer.hpp>
 
 #include <cstring>

@@ -79,8 +79,8 @@ std::string describe(const char* operation, std::size_t transferred) {
   return text + "after " + std::to_string(transferred) + " bytes";
 }
 
-// Returns the operation and its subject as text. The subject comes from outside: it may be of any
-// length and hold any byte.
+// Returns the operation and its subject as text. The subject comes from outside: it may have any
+// length and contain any byte.
 std::string describe(const char* operation, text_view subject) {
   constexpr std::size_t shown_max = 200;
   std::string text = operation;
@@ -102,8 +102,8 @@ error_code detail::make_failure(int result) noexcept {
   return {-(errno_max + 1) - result, misc_category()};
 }
 
-// std::system_error prints "what: message"; without an operation and bytes there must be no leading
-// ": ".
+// std::system_error prints its first text, ": " and the message; without an operation and bytes
+// there must be no leading ": ".
 io_error::io_error(const error_code& ec, const char* operation, std::size_t transferred)
     : std::system_error(*operation == '\0' && transferred == 0
                             ? std::system_error(ec)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ends the program with a message on stderr: after an assertion that does not hold, or a failed
-// system call that the library cannot go on without.
+// Ends the program with a message on stderr: after a failed assertion, or after a failed system
+// call without which the library cannot continue.
 #include "base/fatal_call.hpp"
 
 #include <cstdio>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Failures that are not reported as results: a system call that the library cannot go on without
-// ends the program, and a length over a container's limit is an exception.
+// Failures that are not reported as results. A failed system call without which the library cannot
+// continue ends the program; a length above a container's limit is an exception.
 #pragma once
 
 #include <cstddef>
 
 // The end of a program if the kernel, or a filter in front of it (seccomp), refuses a system call
-// that the library cannot go on without: a wait or a wake-up. Otherwise the program would hang, or
-// loop without end.
+// without which the library cannot continue: a wait or a wake-up. Otherwise the program would hang,
+// or loop without end.
 namespace beck::detail {
 
 /// Prints "beck: `call`: the error; the program cannot go on without this call" to the standard

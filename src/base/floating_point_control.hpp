@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The part of a processor's state that setjmp(3) leaves out. It is written for the x86-64, where
+// The part of a processor's state that setjmp(3) does not save. Written for x86-64, because
 // fegetenv(3) and fesetenv(3) take longer than a switch of stacks.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tells a process from its parent without a system call (U16). The copy of a loop in a child of
-// fork(2) shares its ring or its epoll instance with the parent; and threads that were inside the
-// loop or held one of its locks do not exist in the child, so they never leave.
+// Detects a child of fork(2) without a system call (U16). The copy of a loop in a child shares its
+// ring or its epoll instance with the parent. Threads that were inside the loop or held one of its
+// locks do not exist in the child, so they never leave.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ inline constinit std::atomic<unsigned> forks_so_far{0};
 /// function. Thread: any.
 unsigned fork_count() noexcept;
 
-/// Returns fork_count(), faster. Requires that fork_count() has been called before, by the caller
-/// or for the object that it looks at.
+/// Returns fork_count(), faster. Requires that fork_count() was called before, by the caller or
+/// when the caller's object was made.
 inline unsigned known_fork_count() noexcept { return forks_so_far.load(std::memory_order_relaxed); }
 
 /// Takes the lock of an object that was made when fork_count() was `forks`. Returns false, without
 /// the lock, if the calling process is a child of fork and another thread held the lock at the
-/// fork: then it never becomes free, and the data that it guards may be half changed.
+/// fork: then it never becomes free, and the data that it guards may be inconsistent.
 inline bool take_unless_lost(std::unique_lock<std::mutex>& lock, unsigned forks) noexcept {
   if (forks != known_fork_count()) [[unlikely]]
     return lock.try_lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The system calls of this layer: the only place that closes the descriptor of a unique_fd; writing
-// text for people, whose rest is dropped if the descriptor returns an error, which includes EAGAIN
-// of a non-blocking one; moving descriptors behind the standard streams; and counting forks through
+// The system calls of this layer: closes the descriptor of a unique_fd, which happens only here;
+// writes text for people, and drops the rest if the descriptor returns an error, also EAGAIN of a
+// non-blocking one; moves descriptors after the standard streams; counts forks through
 // pthread_atfork(3).
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The only place that finds out which sanitizer the build has, and the annotations for memory that
-// the kernel writes or passes on. TSan does not see the order that a ring provides, so an operation
-// is released when its entry is written and acquired when its completion is taken.
+// Detects the sanitizer of the build, which happens only here, and annotates memory that the kernel
+// writes or passes on. TSan does not see the order that a ring provides, so an operation is
+// released when its entry is written and acquired when its completion is taken.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ struct real_atomics {
 };
 
 /// A lock for a few instructions. Without contention it costs one atomic change. A thread that
-/// finds it taken for long yields, since the holder is probably preempted.
+/// waits long for it yields, because the holder is probably preempted.
 template <class Atomics>
 class basic_spin_lock {
  public:
@@ -39,7 +39,7 @@ class basic_spin_lock {
   }
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
-  /// Spins until the lock looks free, and yields after `spins_max` tests. Orders nothing: the
+  /// Spins until the lock looks free, and yields after `spins_max` tests. Provides no order: the
   /// try_lock() that follows does.
   void wait() const noexcept {
     for (unsigned i = 0; i < Atomics::spins_max; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The list of a thread's objects. It is registered for the end of the thread when its first object
-// is added, as the compiler registers the destructor of a thread_local object (Itanium C++ ABI,
-// 3.3.5.3), but without a guard variable in each thread, and again if a later destructor of the
-// thread adds objects.
+// is added, in the way in which the compiler registers the destructor of a thread_local object
+// (Itanium C++ ABI, 3.3.5.3), but without a guard variable in each thread. It is registered again
+// if a later destructor of the thread adds objects.
 #include "base/thread_store.hpp"
 
 #include <cxxabi.h>
@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-// Its address names the shared object, or the program, that the code is in: dlclose(3) keeps that
-// loaded until the threads that registered functions of it have ended.
+// Its address identifies the shared object, or the program, of this code: dlclose(3) keeps that
+// loaded until the threads that registered its functions have ended.
 // NOLINTNEXTLINE(readability-identifier-naming): the name is the ABI's
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
@@ -20,7 +20,7 @@ namespace {
 
 constinit thread_local thread_object* objects [[gnu::tls_model("initial-exec")]] = nullptr;
 
-/// The end of the list of a thread that has destroyed its objects. Never written.
+/// The list of a thread that has destroyed its objects. Never written.
 constinit thread_object list_end{&list_end, nullptr, nullptr};
 
 bool is_empty() noexcept { return objects == nullptr || objects == &list_end; }

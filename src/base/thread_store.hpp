@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Objects of one thread that are needed rarely, in a list behind one thread-local pointer.
-// Thread-local data of a shared object is taken from a small reserve of the process when dlopen(3)
+// Objects of one thread that are rarely needed, in a list behind one thread-local pointer.
+// Thread-local data of a shared object comes from a small reserve of the process when dlopen(3)
 // loads it ("cannot allocate memory in static TLS block"). So the library has only a few words of
 // it: those that every operation needs, and this pointer.
 #pragma once
@@ -21,7 +21,7 @@ thread_object* find_thread_object(const void* type) noexcept;
 /// last added first. Throws std::bad_alloc, and then leaves the list as it was.
 void add_thread_object(thread_object& object);
 
-/// Returns whether the end of the calling thread has destroyed its objects, if it had any.
+/// Returns whether the calling thread is ending and has destroyed its objects, if it had any.
 bool thread_is_ending() noexcept;
 
 /// The object of type `T` of each thread. `T` is used in one library only.
@@ -34,9 +34,9 @@ class of_this_thread {
     return found == nullptr ? nullptr : &static_cast<holder*>(found)->value;
   }
 
-  /// Returns the calling thread's object, which the first call makes. A destructor that runs when
-  /// the thread's object has been destroyed gets a new one, which is destroyed in its turn. Throws
-  /// what the constructor throws, and std::bad_alloc.
+  /// Returns the calling thread's object, which the first call makes. A destructor that runs after
+  /// the thread's object was destroyed gets a new one, which is destroyed later. Throws
+  /// std::bad_alloc, and the exceptions of the constructor.
   static T& get() {
     if (T* const found = find(); found != nullptr) [[likely]]
       return *found;
@@ -57,7 +57,7 @@ class of_this_thread {
     T value;
   };
 
-  static inline constinit char type_ = 0;  // its address stands for the type
+  static inline constinit char type_ = 0;  // its address identifies the type
 };
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The transitions that a process has made, of all tables (base/transitions.hpp), for the tests:
-// builds with AddressSanitizer count them (cmake/sanitizers.cmake), all others have none of this.
+// The transitions that a process has made, in all tables (base/transitions.hpp), for the tests.
+// Builds with AddressSanitizer count them (cmake/sanitizers.cmake); other builds have no log.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct transition_log {
   static constexpr std::size_t states_max = 8;
   static constexpr std::size_t events_max = 16;
 
-  /// Makes the log and adds it to the list of all. `name`: contains the type of the states.
+  /// Makes the log and adds it to the list of all logs. `name`: contains the type of the states.
   template <class Table>
   transition_log(const char* name, const Table& table) noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// State machines as tables: for each event the state that it leads to, and the states in which it
-// may occur. Any other transition is a defect. A state changes only through advance(), which
-// asserts that in every build.
+// State machines as tables: for each event the next state, and the states in which the event may
+// occur. Any other transition is a bug. A state changes only through advance(), which asserts this
+// in every build.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace beck::detail {
 
-/// The state that an event leads to, and the states in which it may occur.
+/// The state after an event, and the states in which the event may occur.
 template <class State>
 struct transition {
   State to;
@@ -26,7 +26,7 @@ struct transition {
   }
 };
 
-/// A row for each event, in their order.
+/// A row for each event, in the order of the events.
 template <class State, std::size_t Events>
 using transition_table = std::array<transition<State>, Events>;
 
@@ -45,7 +45,7 @@ consteval std::uint8_t any_but(std::initializer_list<State> states) {
   return static_cast<std::uint8_t>(~any_of(states));
 }
 
-/// Moves `state` as `event` says.
+/// Moves `state` to the state after `event`. Asserts that the event may occur in `state`.
 template <class State, class Event, std::size_t Events>
 void advance(State& state, Event event, const transition_table<State, Events>& table) noexcept {
   const transition<State>& change = table[static_cast<std::size_t>(event)];

@@ -45,7 +45,7 @@ object_use::object_use(use_mark* mark, const char* object, const int* fd, const 
     const int other = std::abs(seen);
     if (other == self || (seen < 0 && user < 0)) return;
     if (is_thread_here(other)) misused(*mark, other, self, object, fd, function);
-    // That thread does not exist here, so this is a child of fork: take the mark over.
+    // That thread does not exist here: this is a child of fork, which takes the mark over.
     if (mark->user.compare_exchange_strong(seen, user, std::memory_order_relaxed)) break;
     seen = 0;
   }

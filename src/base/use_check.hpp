@@ -7,9 +7,9 @@
 
 #include <beck/base/assert.hpp>
 
-// Debug builds detect that the library calls user code, which may do anything, while the calling
-// thread holds a spin lock. Each thread counts the locks that it holds. With NDEBUG the functions
-// are empty.
+// Debug builds detect that the library calls user code while the calling thread holds a spin lock:
+// user code may do anything, and so must run without locks. Each thread counts the locks that it
+// holds. With NDEBUG the functions are empty.
 namespace beck::detail {
 
 #ifdef NDEBUG

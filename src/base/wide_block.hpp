@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A byte_block that asks about all 32 bytes with one instruction, where the processor has AVX2.
-// Only functions that are compiled for AVX2 may use it: those with BECK_WIDE, which are called if
-// has_wide_blocks() says so, and the BECK_INLINE functions that become a part of them.
+// A byte_block that tests all 32 bytes with one instruction, on processors with AVX2. Only
+// functions that are compiled for AVX2 may use it: those with BECK_WIDE, which are called if
+// has_wide_blocks() returns true, and BECK_INLINE functions that are inlined into them.
 #pragma once
 
 #include "base/byte_block.hpp"
@@ -13,7 +13,7 @@
 #define BECK_WIDE
 #endif
 
-/// Becomes a part of its callers, which may be compiled for another processor.
+/// Inlines a function into its callers, which may be compiled for another processor.
 #define BECK_INLINE [[gnu::always_inline]] inline
 
 namespace beck::detail {
@@ -51,9 +51,9 @@ class wide_block {
     return ~bits_of(_mm256_andnot_si256(hash, _mm256_cmpgt_epi8(next, _mm256_set1_epi8(0x21))));
   }
   BECK_WIDE std::uint32_t in_host_name() const noexcept {
-    // A bit each for '-' and '.', for digits, for the letters to 'o' and for those behind: it is in
-    // both tables, for the lower and for the higher four bits of a character of that kind. Of
-    // bytes from 0x80 on the first table gives 0.
+    // There is a bit each for '-' and '.', for digits, for the letters to 'o' and for those after
+    // 'o'. A character of a kind has its bit in both tables, that for the lower and that for the
+    // higher four bits. For bytes from 0x80 on the first table returns 0.
     const __m128i by_low = _mm_setr_epi8(10, 14, 14, 14, 14, 14, 14, 14, 14, 14, 12, 4, 4, 5, 5, 4);
     const __m128i by_high = _mm_setr_epi8(0, 0, 1, 2, 4, 8, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(all_, 4), _mm256_set1_epi8(0x0f));

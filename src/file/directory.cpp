@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Directories: opening them, starting operations on paths in them, and the entries of a listing.
+// Directories: opens them, starts operations on paths in them, and iterates over a listing.
 #include <beck/file/directory.hpp>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ io_result<file_status> open_in_operation::await_resume() noexcept {
       into.loop->open_file(into, std::exchange(result, -1), static_cast<unsigned>(length));
       return {result_error(), status};
     }
-    target->loop->sys().close(fd);  // the object was opened meanwhile
+    target->loop->sys().close(fd);  // another operation has opened the object meanwhile
   }
   return {error(), file_status()};
 }

@@ -85,7 +85,7 @@ void file_object::assign(int handle, error_code& ec) noexcept {
   if (result == 0) result = sys_of(d).examine_file(handle, facts);
   ec = make_error(result);
   if (ec) return;
-  d.loop->open_file(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // direct, maybe
+  d.loop->open_file(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // perhaps direct
 }
 
 void file_object::assign(int handle) {

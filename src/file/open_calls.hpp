@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What files and directories share: the flags of open(2), and the two forms of an opening.
+// Code that files and directories share: the flags of open(2), and both forms of opening.
 #pragma once
 
 #include <beck/detail/file_operation.hpp>

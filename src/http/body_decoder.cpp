@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Chunked coding: RFC 9112, section 7.1. A line with a chunk's size, and the trailers, are decoded
-// once they are whole; until then they stay in the input.
+// Chunked coding: RFC 9112, section 7.1. The line with a chunk's size, and the trailers, are
+// decoded once they are whole; until then they stay in the input.
 #include <beck/http/body_decoder.hpp>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ constexpr std::array<std::uint8_t, 256> digit_values = [] {
 
 std::uint64_t digit_value(char c) noexcept { return digit_values[static_cast<unsigned char>(c)]; }
 
-/// Returns whether `text` is a sequence of ";name", ";name=token" and ";name=\"text\"". White space
-/// is not allowed where RFC 9112 only tolerates it (BWS): recipients disagree about it.
+/// Returns whether `text` is a sequence of ";name", ";name=token" and ";name=\"text\"". Refuses
+/// white space that RFC 9112 only tolerates (BWS), because recipients disagree about it.
 bool are_extensions(std::string_view text) noexcept {
   while (!text.empty()) {
     if (text[0] != ';') return false;
@@ -56,8 +56,8 @@ bool are_extensions(std::string_view text) noexcept {
   return true;
 }
 
-/// Fields that would change a decision that has been taken (RFC 9110, section 6.5.1): about
-/// framing, routing, authentication, the content and its handling.
+/// Fields that would change a decision already made (RFC 9110, section 6.5.1): framing, routing,
+/// authentication, the content and its handling.
 constexpr field forbidden_trailers[] = {
     field::age,
     field::authorization,
@@ -109,7 +109,7 @@ struct trailer_head : head {
 }  // namespace
 
 body_decoder::body_decoder(const head& of, const body_limits& limits) noexcept : limits_(limits) {
-  // Trailers are parsed into a head, which has room for no more.
+  // Trailers are parsed into a head, whose offsets allow no more.
   limits_.trailer_bytes = std::min(limits_.trailer_bytes, trailer_bytes_max);
   limits_.trailer_fields = std::min<std::uint16_t>(limits_.trailer_fields, head::fields_max);
   switch (of.framing()) {
@@ -193,8 +193,8 @@ body_part body_decoder::take_data(std::string_view input, state next) noexcept {
   return {parse_status::more, taken, input.substr(0, taken)};
 }
 
-/// Takes a line that is whole, has few digits and no extension, and begins another chunk, as nearly
-/// all of them. Returns its length, or 0 for any other line.
+/// Takes a chunk line that is whole, has few digits and no extension, and begins another chunk, as
+/// nearly all do. Returns its length, or 0 for any other line.
 std::size_t body_decoder::take_plain_chunk_line(std::string_view input) noexcept {
   const std::size_t most = std::min(input.size(), plain_digits_max + 2);
   std::size_t digits = 0;
@@ -247,7 +247,7 @@ body_part body_decoder::take_chunk_line(std::string_view input) noexcept {
 }
 
 body_part body_decoder::take_trailers(std::string_view input) noexcept {
-  // Nearly always there are none.
+  // Nearly always there are no trailers.
   if (input.size() >= 2 && input[0] == '\r' && input[1] == '\n') {
     state_ = state::done;
     return {parse_status::more, 2, {}};

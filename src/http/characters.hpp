@@ -57,7 +57,8 @@ constexpr bool is_token(std::string_view text) noexcept {
   return !text.empty() && all_in(text, in_token);
 }
 
-/// Returns whether a character ends or corrupts a line: NUL, CR, LF and their like.
+/// Returns whether a character is a control character, such as NUL, CR and LF, which would end or
+/// corrupt a line.
 constexpr bool is_control(char c) noexcept {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
@@ -70,7 +71,8 @@ constexpr bool has_control(std::uint64_t bytes) noexcept {
   return ((below_space | ((del - ones) & ~del)) & highs) != 0;
 }
 
-/// Returns the bytes of a short text, some of them twice, and spaces. Requires 0 < text.size() < 8.
+/// Returns the bytes of a short text as one word; some bytes occur twice, and spaces fill the rest.
+/// Requires 0 < text.size() < 8.
 inline std::uint64_t short_word(std::string_view text) noexcept {
   const std::size_t size = text.size();
   std::uint32_t low = 0x20202020, high = low;
@@ -84,7 +86,7 @@ inline std::uint64_t short_word(std::string_view text) noexcept {
   return low | std::uint64_t{high} << 32;
 }
 
-/// Returns whether a text may be the value of a field: it has no control character but the tab.
+/// Returns whether a text may be the value of a field: it has no control character except tabs.
 inline bool is_field_value(std::string_view text) noexcept {
   std::uint64_t word;
   if (text.empty()) return true;
@@ -93,12 +95,12 @@ inline bool is_field_value(std::string_view text) noexcept {
     std::memcpy(&word, text.data() + left - sizeof word, sizeof word);
     clean = !has_control(word);
   }
-  if (clean && text.size() > sizeof word) {  // the first bytes, some of them again
+  if (clean && text.size() > sizeof word) {  // the first bytes, some of them a second time
     std::memcpy(&word, text.data(), sizeof word);
     clean = !has_control(word);
   }
   if (clean) return true;
-  for (const char c : text)  // perhaps a tab
+  for (const char c : text)  // the control character may be a tab
     if (is_control(c) && c != '\t') return false;
   return true;
 }
@@ -114,7 +116,7 @@ constexpr bool is_escape(std::string_view text, std::size_t at) noexcept {
          is_in(text[at + 2], is_hex);
 }
 
-/// Returns the byte that stands at `at` in escaped form. Requires is_escape(text, at).
+/// Returns the byte that is escaped at `at`. Requires is_escape(text, at).
 constexpr char escaped_byte(std::string_view text, std::size_t at) noexcept {
   return static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
 }
@@ -126,8 +128,8 @@ constexpr char lower(char c) noexcept {
 }
 
 /// Returns whether `text`, which contains no control character, is `name` in any case. `name` has
-/// only lower case letters, digits and '-': bit 5 turns no other character but control characters
-/// into one of them.
+/// only lower case letters, digits and '-'. Setting bit 5 of a character makes it one of these only
+/// if it is a letter, one of these, or a control character.
 template <std::size_t Size>
 bool is_name(std::string_view text, const char (&name)[Size]) noexcept {
   constexpr std::size_t bytes = Size - 1;

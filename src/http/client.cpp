@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public faces of a client: they check arguments, and start the coroutines of an exchange on
+// The public classes of a client: they check arguments, and start the coroutines of an exchange on
 // the client's context.
 #include <beck/http/client.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 using beck::detail::failure_code;
 using beck::detail::task_completion;
 
-/// As task_completion, for the call itself: the reply holds the exchange.
+/// As task_completion, for a call: passes the reply, which holds the exchange.
 class pass_reply {
  public:
   pass_reply(call_finish::handler done, exchange_ref of) noexcept
@@ -41,7 +41,7 @@ class pass_reply {
   exchange_ref of_;
 };
 
-/// Refuses fields that belong to the client.
+/// Refuses fields that the client sets itself.
 void check_name(std::string_view name) {
   constexpr field own[] = {field::content_length,  field::transfer_encoding,
                            field::connection,      field::keep_alive,

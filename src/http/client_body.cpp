@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The body of a reply: decoded where it lies, received only when it is read. Behind its end the
-// connection goes back to the pool.
+// The body of a reply: decoded in place, and received only when it is read. After its end the
+// connection returns to the pool.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -15,9 +15,9 @@ namespace beck::http::detail {
 namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
-constexpr std::uint64_t reserved_max = 1'048'576;  // by read_all(), whatever the head promises
+constexpr std::uint64_t reserved_max = 1'048'576;  // by read_all(), for any length in the head
 
-/// Returns the seconds of "timeout=5" in a field Keep-Alive; a negative number if there are none.
+/// Returns the seconds of "timeout=5" in a Keep-Alive field; a negative number if there are none.
 std::int64_t keep_alive_seconds(std::string_view value) noexcept {
   constexpr std::string_view name = "timeout=";
   while (!value.empty()) {
@@ -35,8 +35,8 @@ std::int64_t keep_alive_seconds(std::string_view value) noexcept {
 
 }  // namespace
 
-/// Returns how long the connection may be idle; 0 if it cannot be kept. Behind a reply that came
-/// before the request was sent it cannot: many servers then end a connection without a word.
+/// Returns how long the connection may be idle; 0 if it cannot be kept. It cannot be kept after a
+/// reply that came before the whole request was sent: many servers then close it without notice.
 duration client_exchange::keep_time() const noexcept {
   const client_connection& c = *connection_;
   if (!head().keeps_alive() || early_ || !is_sent() || request_.closes || c.end() ||
@@ -47,12 +47,12 @@ duration client_exchange::keep_time() const noexcept {
   }
   std::int64_t time = pool_->bounds().idle().nanoseconds();
   const std::int64_t said = keep_alive_seconds(head().get(field::keep_alive));
-  // A second less: a request must not cross the server's end.
+  // One second less, so that a request does not meet the server's close.
   if (said >= 0) time = std::min(time, std::max<std::int64_t>(said - 1, 0) * ns_per_second);
   return duration(time);
 }
 
-/// The body is whole: the connection serves other calls, if it can.
+/// Ends a body that is whole: the connection serves other calls, if it can.
 void client_exchange::end_body() noexcept {
   if (reply_.is_whole()) return;
   reply_.set_whole();
@@ -72,7 +72,7 @@ void client_exchange::fail_body(error_code ec) noexcept {
 void client_exchange::abandon() noexcept {
   if (connection_ == nullptr) return;
   if (reply_.has_head() && !failed_ && !reading_) {
-    while (decode()) reply_.drop(*connection_);  // what has arrived
+    while (decode()) reply_.drop(*connection_);  // data that has arrived
   }
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
@@ -104,7 +104,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
   }
   if (decode()) {
     bytes = reply_.copy(*connection_, to);
-    if (reply_.ready_bytes() == 0) static_cast<void>(decode());  // the end may have come with it
+    if (reply_.ready_bytes() == 0) static_cast<void>(decode());  // the end may follow it
     return true;
   }
   if (reply_.is_whole()) {
@@ -127,20 +127,20 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
   return true;
 }
 
-/// Returns for how long the body may be waited for now.
+/// Returns for how long a read may wait for the body now.
 std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
   if (bounds.body_rate() == 0) return bounds.body_pause().nanoseconds();
   const double earned = static_cast<double>(reply_.decoder().bytes()) / bounds.body_rate() *
-                        double{ns_per_second};  // the time that the bytes so far may have taken
+                        double{ns_per_second};  // the time that the received bytes may have taken
   const std::int64_t total =
       std::max<std::int64_t>(bounds.body_grace().nanoseconds(),
                              earned < 9e18 ? static_cast<std::int64_t>(earned) : INT64_MAX);
   return std::min<std::int64_t>(bounds.body_pause().nanoseconds(), total - waited_ns_);
 }
 
-/// Returns the part of `to` that bytes may be received into without a detour; empty: none. It never
-/// ends where the body does: so bytes behind the body show, in it or in the input.
+/// Returns the part of `to` that bytes may be received into directly; empty: none. It is never
+/// exactly as long as the body's rest: so bytes after the body are noticed, in it or in the input.
 mutable_buffer client_exchange::direct_room(mutable_buffer to) const noexcept {
   const client_connection& c = *connection_;
   if (head().framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
@@ -148,7 +148,7 @@ mutable_buffer client_exchange::direct_room(mutable_buffer to) const noexcept {
   return to;
 }
 
-/// Waits for more of the body. `bytes`: those that went straight to the reader.
+/// Waits for more of the body. `bytes`: the number received directly into `to`.
 task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
   const std::shared_ptr<client_connection> c = connection_;
   const std::int64_t limit = patience();
@@ -162,7 +162,7 @@ task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& b
     ec = got.error();
     const std::string_view text(static_cast<const char*>(room.data()), got.value_);
     bytes = reply_.decode_received(text);
-    if (bytes < text.size()) c->note_end(error::eof);  // behind the body: serves no other call
+    if (bytes < text.size()) c->note_end(error::eof);  // bytes after the body: serves no other call
   } else {
     c->want_more();
     auto waited = co_await timeout(c->received().wait(), duration(limit));
@@ -171,7 +171,7 @@ task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& b
   waited_ns_ += loop_time() - began;
   if (ec == error::timeout) co_return client_error::body_late;
   if (direct && ec && ec != error::operation_aborted) {
-    c->note_end(ec);  // read_ready() judges it
+    c->note_end(ec);  // read_ready() decides about it
     co_return error_code();
   }
   co_return ec;
@@ -208,7 +208,7 @@ task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::s
   error_code ec;
   for (;;) {
     const std::size_t before = text.size();
-    std::size_t room = std::min(step, limit - before + 1);  // one more shows that there is more
+    std::size_t room = std::min(step, limit - before + 1);  // one more byte: to see an excess
     const std::uint64_t known = x.reply_.decoder().known_bytes();
     if (known != 0 && known < room) room = static_cast<std::size_t>(known) + 1;  // direct_room()
     text.resize(before + room);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Received bytes are copied out of the lent buffer at once, so no connection holds one while its
-// user takes time over a body.
+// Received bytes are copied out of the lent buffer at once, so a connection holds no lent buffer
+// while its user is slow to read a body.
 #include "http/client_connection.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t room_again = 32'768;  // below it a write that waits goes on
+constexpr std::size_t room_again = 32'768;  // below it a waiting write continues
 constexpr std::size_t kept_bytes = 16'384;  // of the input's memory, while idle
 
 }  // namespace
@@ -50,12 +50,12 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
     if (waited.error() || c.closed_) break;
     auto got = co_await c.receive();
     if (c.closed_) break;
-    if (c.idle_) {  // a byte that nobody asked for, an end, or its time is over
+    if (c.idle_) {  // an unexpected byte, an end, or the idle time is over
       c.place_.pool().counters().discarded.add();
       c.close();
       break;
     }
-    if (got.error() == error::timeout) {  // the limit of an idle time that has ended
+    if (got.error() == error::timeout) {  // the limit of an earlier idle time
       c.wanted_.set();
       continue;
     }
@@ -69,7 +69,7 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
       c.input_.commit(lease.size());
     }
     c.received_.set();
-    c.sent_.set();  // a write that waits looks at the reply
+    c.sent_.set();  // a waiting write checks whether a reply has come
     if (c.end_) break;
   }
 }
@@ -108,7 +108,7 @@ void client_connection::keep_rest(const_buffer_span parts, std::size_t sent) {
       out_.append({static_cast<const char*>(part.data()) + skipped, part.size() - skipped});
       sent -= skipped;
     }
-  } catch (...) {  // a part may be among what is waiting: nothing can follow it
+  } catch (...) {  // the output may end in an incomplete part: nothing can follow it
     take_write_error(make_error_code(std::errc::not_enough_memory));
     throw;
   }
@@ -127,7 +127,7 @@ void client_connection::take_write_error(const error_code& why) noexcept {
   received_.set();
 }
 
-/// Begins a period in which the server has to take a byte.
+/// Begins the time within which the server has to take a byte.
 void client_connection::begin_stall() noexcept {
   sent_at_check_ = writer_.sent();
   try {
@@ -136,7 +136,7 @@ void client_connection::begin_stall() noexcept {
       const std::shared_ptr<client_connection> self = ec ? nullptr : weak.lock();
       if (self) self->check_stall();
     });
-  } catch (const std::exception&) {  // without a limit it could last for ever
+  } catch (const std::exception&) {  // without a limit the wait could last for ever
     take_write_error(make_error_code(std::errc::not_enough_memory));
   }
 }
@@ -150,7 +150,7 @@ void client_connection::check_stall() noexcept {
 void client_connection::end_stall() noexcept {
   try {
     static_cast<void>(send_timer_.cancel());
-  } catch (...) {  // NOLINT(bugprone-empty-catch): then it expires, and finds nothing to do
+  } catch (...) {  // NOLINT(bugprone-empty-catch): then the limit expires without effect
   }
   if (writer_.is_stopped()) out_.clear();
   sent_.set();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// One connection of a client. A coroutine receives when it is asked to, another one sends what the
-// socket did not take at once; the exchange that has the connection waits for their events. Idle,
-// the first one still receives: any byte or end then closes the connection.
+// One connection of a client. One coroutine receives on request, another sends the bytes that the
+// socket did not take at once; the exchange that uses the connection waits for their events. While
+// it is idle, the first one still receives: any byte or end then closes the connection.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace beck::http::detail {
 
-/// A connection. Its coroutines share it with the exchange that has it. Thread: that of its
-/// context.
+/// A connection. Its coroutines share the ownership with the exchange that uses it. Thread: that of
+/// its context.
 class client_connection final : public std::enable_shared_from_this<client_connection>,
                                 private beck::writer_source {
  public:
@@ -36,32 +36,33 @@ class client_connection final : public std::enable_shared_from_this<client_conne
 
   // --- sending
   beck::byte_queue& out() noexcept { return out_; }
-  /// Sends the output and, behind it, `parts`, of which it copies only what the socket does not
-  /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the output.
+  /// Sends the output followed by `parts`, and copies only the bytes of `parts` that the socket
+  /// does not take at once. Requires at most 4 parts, and fewer than 12 blocks in the output.
   void send(const_buffer_span parts);
-  /// Sends the output, in the background what the socket does not take at once.
+  /// Sends the output; the bytes that the socket does not take at once follow in the background.
   void flush() noexcept { writer_.flush(); }
   bool is_sending() const noexcept { return writer_.is_writing(); }
-  /// Returns why sending has failed; no error while it goes on.
+  /// Returns the error that has ended sending; no error while it works.
   error_code send_error() const noexcept { return send_error_; }
-  /// Set when there is room in the output, and when sending fails.
+  /// Returns an event that is set when there is room in the output, and when sending fails.
   auto_reset_event& sent() noexcept { return sent_; }
 
   // --- receiving
-  /// The received bytes; behind them request_parser::padding bytes are readable.
+  /// Returns the received bytes; request_parser::padding bytes after them are readable.
   std::string_view input() const noexcept {
     const beck::detail::text_view all = input_.view();
     return {all.data(), all.size()};
   }
   void consume(std::size_t bytes) noexcept { input_.consume(bytes); }
-  /// Receives once, unless that is under way.
+  /// Starts to receive once, unless a receive is under way.
   void want_more() noexcept;
   bool is_receiving() const noexcept { return asked_; }
-  /// Set when bytes have come, when the input has ended, and when the output has become empty.
+  /// Returns an event that is set when bytes have arrived, when the input has ended, and when the
+  /// output has become empty.
   auto_reset_event& received() noexcept { return received_; }
-  /// Returns why nothing more comes; no error while that is open.
+  /// Returns why the input has ended; no error while it is open.
   error_code end() const noexcept { return end_; }
-  /// Tells that the input has ended.
+  /// Notes that the input has ended.
   void note_end(error_code why) noexcept { end_ = why; }
   byte_stream& stream() noexcept { return *stream_; }
 
@@ -73,12 +74,12 @@ class client_connection final : public std::enable_shared_from_this<client_conne
     idle_ = false;
     reused_ = true;
   }
-  /// Closes it. Its place goes to the next call.
+  /// Closes the connection. The next waiting call gets its place.
   void close() noexcept;
   bool is_closed() const noexcept { return closed_; }
-  /// Closes it and returns its place.
+  /// Closes the connection and returns its place.
   place surrender() noexcept;
-  /// Gives the stream away and forgets the connection. Requires !is_receiving().
+  /// Releases the stream and forgets the connection. Requires !is_receiving().
   owned_stream release() noexcept;
   const place& room() const noexcept { return place_; }
 
@@ -110,7 +111,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   duration idle_time_;
   error_code end_;
   error_code send_error_;
-  bool asked_ = false;  // to receive, and nothing has come since
+  bool asked_ = false;  // to receive, and nothing has arrived since
   bool idle_ = false;
   bool reused_ = false;
   bool closed_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The two categories. A message names the limit's setter, so that its reader knows what to change.
+// The two error categories. A message names the setter of the limit that was passed.
 #include <beck/http/client_error.hpp>
 
 #include <string>
@@ -83,7 +83,7 @@ class refusal_category_type final : public std::error_category {
   }
 };
 
-// Constant-initialised and never destroyed: codes are also compared in static destructors.
+// Constant-initialised and never destroyed, because static destructors may compare codes, too.
 template <class Category>
 union storage {
   Category value;

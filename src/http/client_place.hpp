@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The right to have one connection to an origin, and the wait for it.
+// The right to have one connection to an origin, and the queue entry of a call that waits for it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class client_connection;
 class client_pool;
 struct origin_pool;
 
-/// The right to have one connection to an origin. Move-only; its destructor gives it to the next
-/// call that waits.
+/// The right to have one connection to an origin. Move-only; its destructor passes the right to the
+/// next waiting call.
 class place {
  public:
   place() noexcept = default;
@@ -42,18 +42,18 @@ class place {
   origin_pool* origin_ = nullptr;
 };
 
-/// What a call gets: a connection that was idle, or the place for a new one.
+/// The result of a wait: an idle connection, or the place for a new one.
 struct granted {
   granted() noexcept = default;
   granted(granted&&) noexcept = default;
   granted& operator=(granted&&) noexcept = default;
-  ~granted();  // a connection that nobody took is closed
+  ~granted();  // closes a connection that no call has taken
 
   std::shared_ptr<client_connection> connection;
   place room;
 };
 
-/// A call that waits for one of both.
+/// A call that waits for a place or an idle connection.
 class place_wait : public op<place_wait, void(error_code)> {
  public:
   static constexpr const char* waits_for = "http connection";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A place that becomes free goes to the call that has waited longest among those whose origin may
-// have one more connection. An idle connection goes to the first call that waits for its origin.
+// A free place goes to the call that has waited longest among those whose origin may have one more
+// connection. An idle connection goes to the first call that waits for its origin.
 #include "http/client_pool.hpp"
 
 #include <new>
@@ -84,7 +84,7 @@ void client_pool::drop_if_unused(origin_pool& one) noexcept {
   if (one.open == 0 && one.waiting.empty()) origins_.erase(std::string_view(one.name));
 }
 
-/// The one that was used last: the others may then end.
+/// Takes the idle connection that was used last, so that the older ones can expire.
 bool client_pool::take_idle(origin_pool& from, granted& to) noexcept {
   client_connection* const last = from.idle.back();
   if (last == nullptr) return false;
@@ -97,7 +97,7 @@ bool client_pool::take_idle(origin_pool& from, granted& to) noexcept {
 
 bool client_pool::take_place(origin_pool& from, granted& to) noexcept {
   if (closed_ || from.open >= bounds_.per_origin()) return false;
-  ++from.open;  // before another one goes: `from` stays
+  ++from.open;  // before another one is closed, so that `from` is not erased
   if (open_ >= bounds_.connections()) {
     client_connection* const longest = idle_.front();
     if (longest == nullptr) {
@@ -105,7 +105,7 @@ bool client_pool::take_place(origin_pool& from, granted& to) noexcept {
       return false;
     }
     counters_.discarded.add();
-    const bool busy = std::exchange(handing_on_, true);  // the place is this call's
+    const bool busy = std::exchange(handing_on_, true);  // so that no waiting call gets the place
     longest->shared_from_this()->close();
     handing_on_ = busy;
   }
@@ -123,7 +123,7 @@ void client_pool::leave(origin_pool& from) noexcept {
   drop_if_unused(from);
 }
 
-/// Gives places to calls that wait, as long as there are some.
+/// Gives free places to waiting calls.
 void client_pool::hand_on() noexcept {
   if (handing_on_) return;
   handing_on_ = true;
@@ -188,7 +188,7 @@ void client_pool::put_back(const std::shared_ptr<client_connection>& one, durati
     next->to().connection = one;
     return next->end(error_code());
   }
-  if (waiting_ != 0) return one->close();  // others wait for its place
+  if (waiting_ != 0) return one->close();  // other calls wait for its place
   at.idle.push_back(*one);
   idle_.push_back(*one);
   counters_.idle.add();
@@ -211,7 +211,7 @@ void client_pool::close_idle() noexcept {
 
 void client_pool::close() noexcept {
   closed_ = true;
-  handing_on_ = true;  // nobody gets a place any more
+  handing_on_ = true;  // no call gets a place any more
   stopping_.request_stop();
   while (client_connection* const one = all_.front()) one->shared_from_this()->close();
   while (waiting_ != 0) {
@@ -219,7 +219,7 @@ void client_pool::close() noexcept {
     for (const auto& [name, one] : origins_) {
       if (first == nullptr) first = one->waiting.front();
     }
-    first->end(make_error_code(error::operation_aborted));  // the origin may go with it
+    first->end(make_error_code(error::operation_aborted));  // may erase the origin
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The connections of a client: how they are made, how many there are to each origin and in all,
-// which of them are idle, and the calls that wait for one, in their order.
+// The connections of a client: it makes them, bounds their number for each origin and in all, keeps
+// the idle ones, and queues the calls that wait for one.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace beck::http::detail {
 
 class place_wait;
 
-/// The connections to one origin. It exists as long as there is one, or a call that waits.
+/// The connections to one origin. It exists while there is a connection, or a waiting call.
 struct origin_pool {
   explicit origin_pool(std::string_view key) : name(key) {}
 
@@ -29,8 +29,8 @@ struct origin_pool {
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
 };
 
-/// The connector of a client that was given none: connects over TCP, to names with Happy Eyeballs.
-/// Errors for https: no_tls, unless there is a layer for it.
+/// The default connector: connects over TCP, to names with Happy Eyeballs. Error for https: no_tls,
+/// unless it has a layer for it.
 class tcp_connector final : public connector {
  public:
   task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;
@@ -40,7 +40,8 @@ class tcp_connector final : public connector {
   stream_layer* layer_ = nullptr;
 };
 
-/// What a client's calls share. Thread: that of the context, but for the counters.
+/// The state that all calls of a client share. Thread: that of the context, except for the
+/// counters.
 class client_pool : public std::enable_shared_from_this<client_pool> {
  public:
   client_pool(any_io_executor executor, const client_options& bounds);
@@ -53,22 +54,22 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 
-  /// Gets an idle connection to the origin `key`, or the place for a new one; waits if there is
-  /// neither. Errors: too_many_waiting, operation_aborted.
+  /// Returns in `to` an idle connection to the origin `key`, or the place for a new one; waits if
+  /// there is neither. Errors: too_many_waiting, operation_aborted.
   task<error_code> acquire(std::string_view key, granted& to);
   /// Makes a connection in a place that was acquired. Errors: those of the connector, connect_late;
-  /// `why` explains them, if the layer does.
+  /// the layer may explain them in `why`.
   task<io_result<std::shared_ptr<client_connection>>> connect(place at, url to, std::string& why);
 
-  /// Takes a connection back whose reply is whole, for `time` at most.
+  /// Takes back a connection whose reply is whole, and keeps it idle for at most `time`.
   void put_back(const std::shared_ptr<client_connection>& one, duration time);
   /// Called when an idle connection is closed.
   void forget_idle(client_connection& one) noexcept;
-  /// Called when a connection is made, and closed.
+  /// Called when a connection is made; remove() when it is closed.
   void add(client_connection& one) noexcept { all_.push_back(one); }
   void remove(client_connection& one) noexcept { all_.erase(one); }
   void close_idle() noexcept;
-  /// Ends everything: the client is gone.
+  /// Ends all connections and waits, because the client is destroyed.
   void close() noexcept;
   bool is_closed() const noexcept { return closed_; }
 
@@ -99,7 +100,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   bool closed_ = false;
 };
 
-/// A client's share of its pool, which what it has started keeps alive.
+/// A client's share of its pool. Tasks under way own further shares.
 struct client_handle {
   std::shared_ptr<client_pool> pool;
 };

@@ -8,7 +8,7 @@
 namespace beck::http {
 namespace {
 
-/// Looks for a tag in all fields `f`, which are one list.
+/// Looks for a tag in all fields `f`, which together are one list.
 tag_match match_fields(const head& in, field f, const entity_tag& tag,
                        tag_comparison how) noexcept {
   tag_match all = tag_match::none;
@@ -22,7 +22,7 @@ tag_match match_fields(const head& in, field f, const entity_tag& tag,
   return all;
 }
 
-/// Reads the date in a field that may be there once.
+/// Reads the date in a field that may occur only once.
 bool find_date(const head& in, field f, std::int64_t now, std::int64_t& seconds) noexcept {
   return in.has(f) && !in.repeats(f) && parse_date(in.get(f), now, seconds);
 }

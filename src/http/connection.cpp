@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The course of a connection: wait, parse, call the handler, again; then an end that loses no
-// reply. What ends it early (the clock, a reset, the server) is here, too.
+// The main loop of a connection: wait, parse, call the handler, repeat; then an end that loses no
+// reply. Early ends (by the clock, a reset, the server) are here, too.
 #include "http/connection.hpp"
 
 #include <coroutine>
@@ -31,7 +31,8 @@ constexpr beck::detail::transition_table<connection_state, 5> connection_transit
 
 }  // namespace
 
-/// Awaits the task of a handler below a scope of its own, which a lost connection stops.
+/// Awaits the task of a handler below a scope of its own, which is stopped when the connection is
+/// lost.
 class connection::handler_call {
  public:
   handler_call(connection& of, task<>&& work) noexcept
@@ -74,7 +75,7 @@ connection::connection(std::shared_ptr<worker> of)
       handlers_(*this),
       replies_(*this) {}
 
-connection::~connection() { worker_->uncount(*this); }  // one that was never begun
+connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
 
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
 phase_clock& connection::clock() const noexcept { return worker_->clock(); }
@@ -86,7 +87,7 @@ void connection::change(connection_event event) noexcept {
 
 void connection::begin_active() { active_ = std::make_unique<exchange_state>(bounds()); }
 
-// --- the course ----------------------------------------------------------------------------------
+// --- the main loop -------------------------------------------------------------------------------
 
 task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
   connection& c = *self;
@@ -94,7 +95,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
   reply_output& output = c.replies_.output();
   bool alive = true;
   if (layer != nullptr) alive = co_await c.make_layer(*layer);
-  alive = alive && !c.is_lost();  // it may have made room before this has begun
+  alive = alive && !c.is_lost();  // it may have been evicted before this has begun
   if (alive) c.change(connection_event::begin);
   if (alive) output.start(*c.stream_);
   while (alive) {
@@ -127,7 +128,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       const handler_state& handler = c.active_->handler;
       if (handler.is_taken()) {
         beck::ignore(co_await c.active_->handler.exchange_gone.wait());
-        if (handler.is_taken()) c.lose();  // the object outlives this: cut(), or the context
+        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
       }
     } else {
       requests.copy_head();
@@ -154,7 +155,7 @@ void connection::end_exchange(std::exception_ptr& thrown) {
   requests_.note_last();
 }
 
-/// Answers a message that is refused; nothing behind it is interpreted.
+/// Answers a message that is refused. No byte after it is interpreted.
 void connection::refuse(refusal why) {
   incoming_request& x = make_active().request;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
@@ -185,7 +186,7 @@ void connection::serve_no_more() noexcept {
 
 void connection::on_due(timed_entry& entry, phase was) {
   if (replies_.output().is_timed_by(entry)) return replies_.output().check_progress();
-  error_code closed;  // the coroutine sees that
+  error_code closed;  // the coroutine notices the close
   switch (was) {
     case phase::head:
       requests_.be_late();
@@ -226,13 +227,13 @@ void connection::drain() {
 
 // --- ends ----------------------------------------------------------------------------------------
 
-/// Sends the rest, then closes so that the peer can read all of it: a close with input that was not
-/// read would reset the connection.
+/// Sends the rest, then closes so that the peer can read all of it: a close with unread input would
+/// reset the connection.
 task<> connection::close_gently() {
   reply_output& output = replies_.output();
   output.flush_last();
   const bool sent = co_await output.flush();
-  // A close would reset the connection, and drop what was held back.
+  // A close would reset the connection, and drop bytes that were held back.
   const bool may_reset = requests_.has_unread();
   if (sent && !is_lost() && (may_reset || !stream_->is_plain())) co_await finish_stream();
   if (sent && !is_lost() && may_reset) co_await requests_.linger();
@@ -240,8 +241,8 @@ task<> connection::close_gently() {
   close();
 }
 
-/// Says the end of what is sent. A layer may have taken bytes that the peer has not: they have the
-/// time of a reply.
+/// Sends the end of the stream. A layer may hold bytes that the peer has not taken: they have the
+/// time limit of a reply.
 task<> connection::finish_stream() {
   replies_.output().begin_watch();
   bool again = true;
@@ -258,7 +259,7 @@ void connection::ended() noexcept {
     return active_.reset();
   }
   lose();
-  stream_->socket().close();  // also if it was lost before an exception
+  stream_->socket().close();  // also after an exception that followed a loss
   requests_.enter(phase::none);
   worker_->remove(*this);
 }

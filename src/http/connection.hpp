@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// One connection of a server: it waits for input without a buffer, parses heads where they lie,
-// calls the handler, collects replies and sends them together. connection.cpp has its course
-// and its ends, connection_stream.cpp the stream below it and its way out of HTTP. Its parts are
-// request_side, handler_run and reply_side.
+// One connection of a server: it waits for input without a buffer, parses heads in place, calls the
+// handler, collects replies and sends them together. connection.cpp has its main loop and its ends,
+// connection_stream.cpp the stream below it, connection_tunnel.cpp the change to another protocol.
+// Its parts are request_side, handler_run and reply_side.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ namespace beck::http::detail {
 
 class worker;
 
-/// The part of a connection that it has only from the first byte of a request to the last byte of
+/// The part of a connection that exists only from the first byte of a request to the last byte of
 /// its reply.
 struct exchange_state {
   explicit exchange_state(const limits& bounds) : request(bounds) {}
@@ -47,8 +47,8 @@ enum class connection_state : std::uint8_t {
   fresh,         ///< it was accepted; a layer may make its handshake
   open,          ///< requests are served
   ending,        ///< no further request is served; replies are sent
-  tunnel,        ///< a handler has taken the stream over
-  tunnel_alone,  ///< so has it, and the course of the connection has ended
+  tunnel,        ///< a handler has taken over the stream
+  tunnel_alone,  ///< as tunnel, and serve() has ended
   lost,          ///< its socket is closed
 };
 
@@ -56,7 +56,7 @@ enum class connection_event : std::uint8_t {
   begin,      ///< there is a stream
   end,        ///< the present request is the last one
   take_over,  ///< a handler takes the stream
-  leave,      ///< the course ends before the tunnel
+  leave,      ///< serve() ends before the tunnel
   lose,       ///< the socket is closed
 };
 
@@ -67,15 +67,15 @@ class connection : public std::enable_shared_from_this<connection> {
   explicit connection(std::shared_ptr<worker> of);
   ~connection();
 
-  // --- its course
-  /// Runs an accepted connection to its end: over its socket, or over what `layer` makes of that.
+  // --- its main loop
+  /// Serves an accepted connection until it ends, over its socket or over a stream of `layer`.
   static task<> serve(std::shared_ptr<connection> self, stream_layer* layer);
   /// Called when serve() has ended, also by an exception.
   void ended() noexcept;
   /// Called instead when the context is destroyed: drops the waits of the handler, which may own
-  /// the exchange, and with it the connection.
+  /// the exchange and so the connection.
   void abandon() noexcept;
-  /// Called by the clock.
+  /// Called by the clock when a time limit has passed.
   void on_due(timed_entry& entry, phase was);
   /// Called when the server is being stopped.
   void drain();
@@ -83,15 +83,15 @@ class connection : public std::enable_shared_from_this<connection> {
   // --- its end
   bool is_lost() const noexcept { return state_ == connection_state::lost; }
   bool may_go_on() const noexcept { return state_ == connection_state::open; }
-  /// Serves no further request.
+  /// Serves no request after the present one.
   void serve_no_more() noexcept;
-  /// Returns whether the connection ends behind a reply whose head is written now.
+  /// Returns whether the connection ends after a reply whose head is written now.
   bool ends_behind_reply() const noexcept;
-  /// Ends the connection at once; what was not sent is lost.
+  /// Ends the connection at once; unsent output is lost.
   void lose() noexcept;
-  /// As lose(), but a layer says the end to the peer.
+  /// As lose(), but a layer sends its end to the peer.
   void close() noexcept;
-  /// As lose(), also while an exchange object has the request, which may be kept for ever.
+  /// As lose(), also while an exchange object owns the request, perhaps for ever.
   void cut() noexcept;
 
   // --- its parts
@@ -101,7 +101,7 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Returns the present exchange. Requires that there is one.
   exchange_state& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
-  /// As active(); makes it if there is none. Throws std::bad_alloc.
+  /// As active(); makes an exchange if there is none. Throws std::bad_alloc.
   exchange_state& make_active() {
     if (active_ == nullptr) begin_active();
     return *active_;
@@ -111,16 +111,16 @@ class connection : public std::enable_shared_from_this<connection> {
   const any_io_executor& executor() const noexcept;
   phase_clock& clock() const noexcept;
   const limits& bounds() const noexcept;
-  /// Returns the phase of a connection that begins to wait for a request.
+  /// Returns the phase of a connection that starts to wait for a request.
   phase idle_phase() const noexcept;
   /// Returns whether a handler is suspended.
   bool is_handled() const noexcept;
-  /// Stops the scope of a suspended handler. Returns false if there is none, or it has a tunnel.
+  /// Stops the scope of a suspended handler. Returns false if there is none, or if it has a tunnel.
   bool stop_handler() noexcept;
   ip::address client_address(const request_head& head) const noexcept;
 
   // --- its stream
-  /// Returns the stream to accept into.
+  /// Returns the stream to accept a connection into.
   socket_stream& carrier() noexcept { return plain_; }
   byte_stream& stream() noexcept { return *stream_; }
   bool is_tunnel() const noexcept {
@@ -134,13 +134,13 @@ class connection : public std::enable_shared_from_this<connection> {
   void return_tunnel() noexcept;
 
   beck::detail::list_hook hook;
-  /// Linked among the newcomers until the first head is whole, and among those whose client has
-  /// left while its request is handled.
+  /// Links the connection in the list of new ones until its first head is whole, or in the list of
+  /// those whose client has left while its request is handled.
   beck::detail::list_hook evict_hook;
-  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is none of TCP
-  bool is_counted = false;  ///< by its address, for the worker
+  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is not of TCP
+  bool is_counted = false;  ///< by its address, in the worker
   bool is_local = false;    ///< accepted from a UNIX socket
-  bool is_evicted = false;  ///< makes room for another one
+  bool is_evicted = false;  ///< closed for a new connection
 
  private:
   class handler_call;
@@ -155,19 +155,19 @@ class connection : public std::enable_shared_from_this<connection> {
   task<> finish_stream();
 
   std::shared_ptr<worker> worker_;
-  socket_stream plain_;  // what was accepted; a layer takes it over
+  socket_stream plain_;  // the accepted socket; a layer takes it over
   owned_stream layered_;
-  byte_stream* stream_ = &plain_;  // one of both
+  byte_stream* stream_ = &plain_;  // plain_, or that of the layer
   connection_state state_ = connection_state::fresh;
   request_side requests_;
   handler_run handlers_;
   reply_side replies_;
   std::unique_ptr<exchange_state> active_;
   beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
-  std::shared_ptr<connection> tunnel_keeps_;  // this, while there is a tunnel
+  std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel
 };
 
-/// A read, a file or a change of the protocol that a handler has under way.
+/// A read, a file or a change of the protocol that a handler has started.
 class connection::operation {
  public:
   explicit operation(connection& of) : connection_(of.shared_from_this()) {
@@ -186,7 +186,7 @@ class connection::operation {
   std::shared_ptr<connection> connection_;
 };
 
-// --- of the parts, on the way of each request
+// --- of the parts, used for each request
 
 inline reply_state& reply_side::state() noexcept { return connection_.active().reply; }
 inline const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
@@ -195,7 +195,7 @@ inline incoming_request& request_side::active() const noexcept {
 }
 inline handler_state& handler_run::state() const noexcept { return connection_.active().handler; }
 
-/// As task_completion, for an operation that is under way until then.
+/// As task_completion, for an operation that stays under way until its completion.
 template <class T>
 class under_way_completion : public beck::detail::task_completion<T> {
   using base = beck::detail::task_completion<T>;

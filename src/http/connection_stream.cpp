@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The stream of a connection: the handshake of its layer, before the first request, and its other
-// end.
+// The stream of a connection: the handshake of its layer, before the first request, and its peer.
 #include <system_error>
 #include <utility>
 
@@ -11,7 +10,7 @@
 
 namespace beck::http::detail {
 
-/// The scope of a handshake, which ends when the connection is lost.
+/// The scope of a handshake, which is stopped when the connection is lost.
 class connection::stoppable {
  public:
   using scope_type = beck::detail::inner_scope;
@@ -27,11 +26,12 @@ class connection::stoppable {
   connection* connection_;
 };
 
-/// Puts a layer on the accepted socket. Returns false if that fails; the connection is lost then.
+/// Makes a layer over the accepted socket. Returns false if that fails; the connection is then
+/// lost.
 task<bool> connection::make_layer(stream_layer& layer) {
   worker& w = *worker_;
   handshake_record record;
-  owned_stream failed;  // explains the failure
+  owned_stream failed;  // has the reason of the failure
   w.begin_handshake(*this);
   try {
     owned_stream carrier(new socket_stream(std::move(plain_)));
@@ -60,7 +60,7 @@ task<bool> connection::make_layer(stream_layer& layer) {
   co_return !is_lost();
 }
 
-/// Returns the address of the peer, or the one that a proxy tells.
+/// Returns the address of the peer, or the address that a proxy reports.
 ip::address connection::client_address(const request_head& head) const noexcept {
   const server_state& server = worker_->server();
   return detail::client_address(head, server.forwarded_in(), server.proxies(), peer.address(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The end of HTTP on a connection that goes on: Upgrade and CONNECT. The connection stays with its
-// worker until its tunnel has ended, or the grace of a stop.
+// The change of a connection to another protocol: Upgrade and CONNECT. The connection stays with
+// its worker until its tunnel has ended, or until the grace of a stop has passed.
 #include <beck/http/tunnel.hpp>
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ namespace {
   throw std::logic_error(std::string("http: take_over() ") + why);
 }
 
-/// Returns the value of the field Upgrade among the lines of a reply; an empty text without one.
+/// Returns the value of the Upgrade field among the lines of a reply; an empty text without one.
 std::string_view upgrade_in(std::string_view lines) noexcept {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\r'));
@@ -31,7 +31,7 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
 }  // namespace
 
 /// Throws std::logic_error unless the request asks for a change of the protocol, and the reply
-/// agrees.
+/// agrees to it.
 void connection::require_tunnel() {
   const exchange_state& x = *active_;
   replies_.require_no_head();
@@ -49,11 +49,11 @@ void connection::require_tunnel() {
     forbid("without a field Upgrade with one of the client's protocols");
 }
 
-/// Sends the head, and gives the stream away.
+/// Sends the head, and passes the stream to the handler.
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
   if (!c.is_lost()) {
-    c.replies_.require_no_head();  // another one may have begun since this was made
+    c.replies_.require_no_head();  // the handler may have begun one since this was made
     c.replies_.send_tunnel_head();
   }
   const bool sent = co_await c.replies_.output().flush();
@@ -66,10 +66,10 @@ task<io_result<tunnel>> connection::take_over(operation under_way) {
   co_return io_result<tunnel>(error_code(), tunnel(c));
 }
 
-/// The tunnel has ended. The handler is not stopped: it may have more to do.
+/// Ends the connection after its tunnel. Does not stop the handler, which may have more to do.
 void connection::return_tunnel() noexcept {
   const std::shared_ptr<connection> self = std::move(tunnel_keeps_);
-  if (is_lost()) return;  // after the grace
+  if (is_lost()) return;  // cut after the grace
   const bool was_alone = state_ == connection_state::tunnel_alone;
   change(connection_event::lose);
   stream_->socket().close();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The weights in Accept-Encoding.
+// Parses the weights in Accept-Encoding.
 #include <beck/http/content_coding.hpp>
 
 #include <iterator>
@@ -27,7 +27,7 @@ unsigned read_weight(std::string_view text) noexcept {
   return weight <= accepted_codings::weight_max ? weight : unlisted;
 }
 
-/// The weights as they are listed.
+/// The weights as the field lists them.
 struct coding_list {
   unsigned weights[coding_count] = {unlisted, unlisted, unlisted, unlisted};
   unsigned others = unlisted;  // of "*"
@@ -97,7 +97,7 @@ accepted_codings::accepted_codings(std::string_view value) noexcept {
 content_coding accepted_codings::pick(const content_coding* available,
                                       std::size_t count) const noexcept {
   content_coding best = content_coding::identity;
-  bool is_default = true;  // nothing of `available` yet: it wins with an equal weight
+  bool is_default = true;  // nothing of `available` yet: such a coding wins with an equal weight
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned weight = weight_of(available[i]);
     if (weight == 0 || weight < weight_of(best) || (weight == weight_of(best) && !is_default))

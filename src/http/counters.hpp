@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The counters of servers and clients. Their thread changes them without a lock or a locked
-// instruction, and any thread reads them; server_stats and client_stats say what they count.
+// The counters of servers and clients. One thread changes them without a lock or a locked
+// instruction, and any thread reads them. server_stats and client_stats describe each counter.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Dates, by the Gregorian calendar in both directions. Years are taken to begin in March, so that
-// the day that some years lack is the last one.
+// Dates of the Gregorian calendar, read and written. Years begin in March here, so that the day
+// missing in some years is the last one.
 #include <beck/http/date.hpp>
 
 #include <cstring>
@@ -59,7 +59,7 @@ void write_number(char* to, std::int64_t number, unsigned digits) noexcept {
   }
 }
 
-/// Takes the parts of a date off its text. Once a part is missing, `ok` is false.
+/// Takes the parts of a date from the front of its text. `ok` becomes false once a part is missing.
 struct date_reader {
   std::string_view rest;
   bool ok = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the log of the context is told of a handler that has failed, and an observer of an exchange.
+// Reports of exchanges: failures of handlers to the log of the context, all exchanges to an
+// observer.
 #include <exception>
 #include <string>
 #include <string_view>
@@ -13,13 +14,13 @@
 namespace beck::http::detail {
 namespace {
 
-/// Copies `from`, a text of a program, so that it stays one line of a log.
+/// Copies `from`, a text of the program, so that it stays on one line of a log.
 void append_printable(std::string& to, std::string_view from) {
   constexpr std::size_t bytes_max = 500;
   for (const char c : from.substr(0, bytes_max)) to += c >= ' ' && c != 0x7F ? c : '?';
 }
 
-/// Returns what an exception says; for none, that there was no reply.
+/// Returns the message of an exception; without one, a text that says that there was no reply.
 std::string what_of(const std::exception_ptr& thrown) {
   if (thrown == nullptr) return no_reply_text;
   try {
@@ -33,8 +34,9 @@ std::string what_of(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-/// Tells the log of the context that a handler threw, or ended without a reply: no client can tell
-/// its programmer. Not if the client has caused it: it has gone, or its body was refused.
+/// Writes to the log of the context that a handler threw, or ended without a reply: clients do not
+/// report that to the programmer. Not if the client is the cause: it has gone, or its body was
+/// refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
   const exchange_state& x = connection_.active();
   const bool is_silent = !x.reply.begun && !x.reply.touched;
@@ -47,7 +49,7 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
     append_printable(line.append(": "), what_of(thrown));
     log_line(connection_.executor(), line.c_str());
   } catch (...) {
-    return;  // no memory for it
+    return;  // no memory for the line
   }
 }
 

@@ -86,24 +86,24 @@ inline constexpr std::string_view field_names[] = {
 inline constexpr std::size_t field_count = std::size(field_names);
 static_assert(field_count <= 64, "a head keeps a bit for each known field in 64 bits");
 
-/// This bit makes a letter a lower case one. Of the other characters of known names, '-' and
-/// digits, only control characters become one by it, and those are no part of a name.
+/// The bit that makes a letter lower case. Known names also have '-' and digits; only control
+/// characters become one of these by the bit, and no name contains a control character.
 inline constexpr char lower_case_bit = 0x20;
 
 struct alignas(2 * byte_block::bytes) field_row {
-  std::array<char, byte_block::bytes> bits;  ///< lower_case_bit, and all bits behind the colon
-  std::array<char, byte_block::bytes> name;  ///< in lower case, a colon, and all bits behind it
+  std::array<char, byte_block::bytes> bits;  ///< lower_case_bit, and all bits after the colon
+  std::array<char, byte_block::bytes> name;  ///< in lower case, a colon, and all bits after it
 };
 
-/// Returns two characters as a number, the first one in its lower bits.
+/// Returns two characters as a number, with the first one in its lower bits.
 constexpr std::uint16_t pair_at(const char* text) noexcept {
   return static_cast<std::uint16_t>(static_cast<unsigned char>(text[0]) |
                                     static_cast<unsigned char>(text[1]) << 8);
 }
 
-/// Returns the place of a name of at least two bytes in a table of 256, which its first and last
-/// two characters and its length determine. The factor was found by trial; a collision does not
-/// compile.
+/// Returns the place of a name of at least two bytes in a table of 256. It depends on the first and
+/// last two characters and the length of the name. The factor was found by trial; a collision does
+/// not compile.
 constexpr unsigned place_of(const char* name, std::size_t bytes) noexcept {
   const std::uint32_t first = pair_at(name);
   const std::uint32_t last = pair_at(name + bytes - 2);
@@ -113,7 +113,7 @@ constexpr unsigned place_of(const char* name, std::size_t bytes) noexcept {
 
 struct field_table {
   std::array<field_row, field_count> rows{};
-  std::array<field, 256> places{};  ///< field::other where there is none
+  std::array<field, 256> places{};  ///< field::other in empty places
   bool is_sound = true;
 };
 
@@ -138,9 +138,8 @@ constexpr field_table make_field_table() noexcept {
 inline constexpr field_table known_fields = make_field_table();
 static_assert(known_fields.is_sound, "two known names have one place: look for another factor");
 
-/// Returns the known field with the name of which `block` begins with `bytes` bytes and a colon.
-/// `name` is the same text. Requires that `bytes` is at least 2, and that no control character is
-/// among them.
+/// Returns the known field whose name begins `block`: `bytes` bytes, then a colon. `name` is the
+/// same text. Requires that `bytes` is at least 2, and that no control character is among them.
 template <class Block>
 BECK_INLINE field find_field(const Block& block, const char* name, std::size_t bytes) noexcept {
   const field found = known_fields.places[place_of(name, bytes)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads a folder, and replies with a page that lists it. The page is written in parts, so a slow
-// reader holds the names, not the page.
+// Reads a folder, and replies with a page that lists it. The page is written in parts: while a
+// reader is slow, memory holds the names only, not the page.
 #include <beck/file/directory.hpp>
 #include <beck/http/static_files.hpp>
 #include <beck/io/generic_stream.hpp>
@@ -12,7 +12,7 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr unsigned listings_max = 32;  // at once, of a context
+constexpr unsigned listings_max = 32;  // at the same time in one context
 constexpr std::size_t part_bytes = 16'384;
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -28,8 +28,8 @@ class counted_listing {
   unsigned* count_;
 };
 
-/// Adds an entry, unless it is one that would not be served. Devices and what cannot be looked at
-/// are left out.
+/// Adds an entry if the server would serve it. Leaves out devices, and entries without a readable
+/// status.
 task<> add_entry(directory& folder, std::string name, listing_page& page) {
   auto [ec, status] = co_await folder.async_status(name.c_str());
   if (ec) co_return;
@@ -38,7 +38,7 @@ task<> add_entry(directory& folder, std::string name, listing_page& page) {
   page.add(name, is_folder, status.bytes, status.modified_ns / second);
 }
 
-/// Reads the entries of a folder. `is_cut`: there are more than a page has.
+/// Reads the entries of a folder. `is_cut`: there are more than a page may have.
 task<error_code> read_entries(directory& folder, listing_page& page, bool& is_cut) {
   directory_listing batch;
   for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies with an open file: the choice of its compressed form, conditions, ranges.
+// Replies with an open file: chooses its compressed form, evaluates conditions and ranges.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -18,7 +18,7 @@ namespace beck::http::detail {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t clock_step = 20'000'000;  // at most, of a kernel's coarse clock
+constexpr std::int64_t clock_step = 20'000'000;  // at most, in a kernel's coarse clock
 
 std::int64_t seconds_of(std::int64_t ns) noexcept {
   return ns / second - (ns % second < 0 ? 1 : 0);
@@ -38,15 +38,15 @@ std::string_view suffix_of(content_coding c) noexcept {
   return {};
 }
 
-/// Returns whether a file may change again without another time of modification. File systems that
-/// count whole seconds are told by their times.
+/// Returns whether a file may change again without a change of its modification time. A time in
+/// whole seconds shows a file system that counts whole seconds.
 bool is_fresh(std::int64_t modified_ns, std::int64_t now) noexcept {
   const std::int64_t step = modified_ns % second == 0 ? 2 * second : clock_step;
   return modified_ns > now - step;
 }
 
-/// Opens the compressed form of a file that the client likes best. `status` becomes its status.
-/// Returns content_coding::identity if there is none.
+/// Opens the compressed form of a file that the client prefers. `status` becomes the status of that
+/// form. Returns content_coding::identity if there is none.
 task<content_coding> open_compressed(file_call call, const std::string& name,
                                      std::shared_ptr<open_file>& file, file_status& status) {
   const accepted_codings accepted(call.q.head());
@@ -71,8 +71,8 @@ task<content_coding> open_compressed(file_call call, const std::string& name,
   co_return content_coding::identity;
 }
 
-/// Returns the number of a boundary between ranges: the nanosecond of a request, which the author
-/// of a file cannot know. In a simulation it repeats.
+/// Returns the number for a boundary between ranges: the nanosecond of the request, which the
+/// author of a file cannot know. In a simulation it is reproducible.
 std::uint64_t boundary_now() noexcept {
   const std::uint64_t now =
       static_cast<std::uint64_t>(system_now().nanoseconds()) * 0x9E3779B97F4A7C15;
@@ -105,11 +105,11 @@ task<> send_ranges(file_call call, file_object& file, const byte_ranges& ranges,
 /// Sends one part of a file, which may be all of it.
 task<> send_part(file_call call, file_object& file, std::uint64_t first, std::uint64_t bytes) {
   call.r.content_length(bytes);
-  if (bytes == 0 || call.q.method() == method::head) co_return;  // the server sends the head
+  if (bytes == 0 || call.q.method() == method::head) co_return;  // the server sends only the head
   ignore(co_await call.r.async_send_file(file, first, bytes));   // an error cuts the connection
 }
 
-/// Sends what the request asks for of a file whose fields are set.
+/// Sends the part of a file that the request asks for. Requires that the fields are set.
 task<> send_body(file_call call, file_object& file, std::uint64_t size, std::string_view type,
                  bool range_applies) {
   response& r = call.r;
@@ -140,8 +140,8 @@ task<> send_body(file_call call, file_object& file, std::uint64_t size, std::str
   co_await send_ranges(call, file, ranges, texts);
 }
 
-/// Replies with a file that the kernel generates. Its size, its time and so its tag say nothing of
-/// the contents: there are neither conditions nor ranges.
+/// Replies with a file that the kernel generates. Its size, its time and so its tag do not describe
+/// the contents, so it has no conditions and no ranges.
 task<> send_generated(file_call call, file_object& file, std::string_view type) {
   call.r.set(field::content_type, type);
   ignore(co_await call.r.async_send_file(file, 0, to_the_end));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// All files are kept equally long, so the oldest is the next that is closed. That happens when
-// another one is asked for: an idle server keeps what it has. Below are the replies without a file.
+// All files are kept open equally long, so the oldest is closed next. That happens when another
+// file is requested: an idle server keeps its files open. Below are the replies without a file.
 #include "http/file_site.hpp"
 
 #include <new>
@@ -17,7 +17,7 @@ using beck::detail::loop_time;
 
 void open_files::close_old(std::int64_t now, std::size_t most) {
   while (!order_.empty() && (order_.front().until <= now || order_.size() > most)) {
-    files_.erase(files_.find(order_.front().name));  // one that is being sent has another owner
+    files_.erase(files_.find(order_.front().name));  // a file that is being sent has another owner
     order_.pop_front();
   }
 }
@@ -40,8 +40,8 @@ task<io_result<std::shared_ptr<open_file>>> open_files::open(directory& root, st
   co_return result;
 }
 
-/// Keeps a file open. Without memory it is not kept: one that is in the map only would never leave
-/// it.
+/// Keeps a file open, unless memory is lacking. It then enters neither the map nor the queue: an
+/// entry in the map alone would never be removed.
 void open_files::keep(std::string&& name, const std::shared_ptr<open_file>& file) noexcept {
   const std::int64_t now = loop_time();
   close_old(now, files_max - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What static_files knows: the settings, which all copies and contexts share, and the folder and
-// its files, which each context opens for itself and keeps open for a while, so that further
-// requests for them make no call for that.
+// The state of static_files: the settings, which all copies and contexts share, and the folder and
+// its files. Each context opens those itself, and keeps them open for a while, so that further
+// requests need no system call to open them.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +38,14 @@ struct file_settings {
   std::string_view type_of(std::string_view name) const noexcept;
 };
 
-/// The shared part. Thread: any.
+/// The part that all contexts share. Thread: any.
 struct file_site {
   std::string folder;
   file_settings settings;
   beck::detail::ref_count holders;
 };
 
-/// A regular file that is open, or a directory that was looked at.
+/// A regular file that is open, or a directory whose status was read.
 struct open_file {
   explicit open_file(const any_io_executor& executor) : file(executor) {}
 
@@ -59,12 +59,12 @@ class open_files {
   /// The greatest number of files kept open.
   static constexpr std::size_t files_max = 512;
 
-  /// Keeps files for `time`; not at all for zero.
+  /// Keeps files open for `time`; zero: not at all.
   explicit open_files(duration time) noexcept : time_(time) {}
   open_files(const open_files&) = delete;
   open_files& operator=(const open_files&) = delete;
 
-  /// Returns a file of `root`, whose path is `name`. Errors: as directory::async_open_file().
+  /// Returns the file `name` of `root`. Errors: as directory::async_open_file().
   task<io_result<std::shared_ptr<open_file>>> open(directory& root, std::string name);
 
  private:
@@ -84,17 +84,17 @@ class open_files {
   std::deque<kept> order_;  // the oldest first
 };
 
-/// The part of a context.
+/// The part of one context.
 struct open_site {
   open_site(const any_io_executor& executor, const file_settings& settings)
       : root(executor), files(settings.keep_open) {}
 
   directory root;
   open_files files;
-  unsigned listings = 0;  ///< that are being made
+  unsigned listings = 0;  ///< being made
 };
 
-/// A request for a file, while it is answered. The texts of the request outlive it.
+/// A request for a file while it is answered. The texts of the request outlive this object.
 struct file_call {
   const file_site& site;
   open_site& open;
@@ -104,14 +104,14 @@ struct file_call {
 
 /// Replies with a status and a line of text.
 void say(response& r, status what, std::string_view text);
-/// Replies with the status that an error of opening or reading a file means.
+/// Replies with the status that fits an error of opening or reading a file.
 void say_error(response& r, const error_code& ec);
 /// Returns whether an error means that there is no such file.
 bool is_absence(const error_code& ec) noexcept;
 
-/// Returns whether reads contradict the size of a file of which nothing is stored, `bytes`: the
-/// kernel generates the contents of files of procfs and sysfs when they are read. Makes up to two
-/// reads of one byte.
+/// Returns whether a read contradicts the size `bytes` of a file without stored data: the kernel
+/// generates the contents of files of procfs and sysfs during reads. Reads at most twice, one byte
+/// each.
 task<bool> has_false_size(file_object& file, std::uint64_t bytes);
 /// Replies with a regular file that is open, or with its compressed form.
 task<> send_found_file(file_call call, const std::string& name, file_object& file,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Clients that leave while their request is handled, by a reset or by an end, and what becomes of
-// the handler then; and the stop of handlers that wait for events.
+// Detects clients that leave while their request is handled, by a reset or by an end, and notifies
+// or stops the handler. Also stops handlers that wait for events.
 #include <utility>
 
 #include <beck/base/assert.hpp>
@@ -20,7 +20,7 @@ bool handler_run::client_left() noexcept {
   return left;
 }
 
-/// Watches for the end of what the client sends, and behind that for a reset.
+/// Watches for the end of the client's data, and then for a reset.
 void handler_run::watch_client() {
   is_watching_ = true;
   connection_.stream().socket().async_wait_peer(
@@ -35,13 +35,13 @@ void handler_run::on_client_event() {
   const bool is_end = !client_left_ && peer() == peer_status::finished;
   client_left_ = true;
   if (!is_end) return connection_.lose();
-  if (!connection_.is_handled()) return;  // the next receive ends
+  if (!connection_.is_handled()) return;  // the next receive reports the end
   watch_client();
   note_left();
 }
 
-/// The client has left while its request is handled: the handler is told, and is stopped if its
-/// route says so; at the limit of connections this one makes room.
+/// Notes that the client has left while its request is handled: notifies the handler, stops it if
+/// its route asks for that, and offers the connection for eviction at the limit of connections.
 void handler_run::note_left() noexcept {
   connection_.server_worker().note_left(connection_);
   if (state().waits_for_events) return connection_.lose();

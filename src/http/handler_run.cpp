@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handler of a request: it is chosen, called and waited for, and its reply is completed.
+// Chooses, calls and awaits the handler of a request, and completes its reply.
 #include "http/handler_run.hpp"
 
 #include <stdexcept>
@@ -14,7 +14,7 @@
 namespace beck::http::detail {
 namespace {
 
-/// Returns the exception of a handler without a reply, or that there is no memory for it.
+/// Returns the exception for a handler without a reply, or std::bad_alloc if memory is lacking.
 std::exception_ptr no_reply() noexcept {
   try {
     throw std::logic_error(no_reply_text);
@@ -45,7 +45,7 @@ route_choice handler_run::choose() {
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
   x.handler.waits_for_events = chosen.waits_for_events;
-  // The time of the loop stands still while a handler computes.
+  // The time of the loop does not advance while a handler computes.
   if (has_observer()) x.handler.began = steady_now().nanoseconds();
   connection_.requests().bound_body(chosen.body_bytes);
   connection_.replies().output().hold_back();
@@ -69,7 +69,7 @@ std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
   } catch (...) {
     thrown = std::current_exception();
   }
-  if (!is_kept) log_failure(thrown);  // while the text of the head is there
+  if (!is_kept) log_failure(thrown);  // while the text of the head exists
   connection_.requests().drop_head();
   return thrown;
 }
@@ -109,7 +109,7 @@ void handler_run::suspend() noexcept {
   if (!is_watching_ && !connection_.is_tunnel()) {
     try {
       watch_client();
-    } catch (...) {  // no memory: the handler is suspended, so its frame must not go now
+    } catch (...) {  // no memory: the handler is suspended, so its frame must not be destroyed now
       connection_.lose();
     }
   }
@@ -117,8 +117,8 @@ void handler_run::suspend() noexcept {
   if (connection_.server_worker().is_draining()) stop_waiting();
 }
 
-/// Ends what uses the exchange, which is about to end: a write would go into the next reply, and a
-/// read would take the next request.
+/// Ends the operations that use the exchange, before the exchange ends: a write would go into the
+/// next reply, and a read would take the next request.
 void handler_run::end_operations() noexcept {
   if (operations_ != 0) connection_.lose();
   connection_.replies().cancel_waits();
@@ -126,14 +126,15 @@ void handler_run::end_operations() noexcept {
   connection_.evict_hook.unlink();
 }
 
-/// Returns whether an exception, or the lack of a reply, is no failure of the handler: the client
-/// has left, or the server has stopped the handler.
+/// Returns whether an exception, or a missing reply, does not count as a failure of the handler:
+/// the client has left, or the server has stopped the handler.
 bool handler_run::is_excused() const noexcept {
   return connection_.requests().has_ended() || state().knows_end || state().is_stopped ||
          (connection_.is_lost() && client_left_);
 }
 
-/// Answers for a handler that has ended without a reply. `why`: for one that is not excused.
+/// Answers for a handler that has ended without a reply. `why`: the text of the answer if the
+/// handler is not excused.
 void handler_run::answer_instead(std::string_view why) {
   reply_side& replies = connection_.replies();
   if (connection_.requests().has_ended())

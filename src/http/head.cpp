@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Questions about the fields of a head: values by name, tokens in lists.
+// Finds fields of a head: values by name, tokens in lists.
 #include <beck/http/head.hpp>
 
 #include "http/characters.hpp"

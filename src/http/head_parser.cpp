@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lines of a head: where they end, and where their parts are.
+// The lines of a head: finds their ends, and the parts between.
 #include "http/head_parser.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::uint64_t word_at(const char* text) noexcept {
   return word;
 }
 
-/// Returns the method at the beginning of a request line, if it is a common one; otherwise
+/// Returns the method at the beginning of a request line if it is a common one; otherwise
 /// method::other.
 method plain_method(const char* line) noexcept {
   if (std::memcmp(line, "GET ", 4) == 0) return method::get;
@@ -31,7 +31,7 @@ method plain_method(const char* line) noexcept {
   return method::other;
 }
 
-/// Returns whether a line ends at `text`, of which two bytes are readable.
+/// Returns whether a line ends at `text`. Two bytes must be readable there.
 inline bool is_line_end(const char* text) noexcept { return pair_at(text) == pair_at("\r\n"); }
 
 inline bool is_blank_or_control(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
@@ -89,8 +89,8 @@ BECK_INLINE parse_status head_parser::request(Text text) noexcept {
   return fields == parse_status::done ? finish_request(has_plain_host(text)) : fields;
 }
 
-/// Parses "GET /target HTTP/1.1" and its like, if it is whole, as almost always. False:
-/// parse_request_line() decides; nothing has changed but `marks`.
+/// Parses "GET /target HTTP/1.1" and similar lines, if the line is whole, as almost always. If it
+/// returns false, parse_request_line() has to parse it; only `marks` has changed.
 template <class Text>
 BECK_INLINE bool head_parser::parse_plain_line(Text& text, line_marks& marks) noexcept {
   constexpr std::size_t line_bytes_min = std::string_view("GET / HTTP/1.1").size();
@@ -136,7 +136,7 @@ parse_status head_parser::parse_request_line(Text& text) noexcept {
   if (line == text.size()) return parse_status::more;
   byte_finder<&Text::block::not_in_target, Text> odd(text, line);
   std::size_t end = odd.next();
-  while (end < text.size() && text[end] == '#') end = odd.next();  // a character of tokens
+  while (end < text.size() && text[end] == '#') end = odd.next();  // '#' is also a token character
   const std::size_t method_bytes = end - line;
   if (method_bytes > method_bytes_max)
     return refuse(refusal::method_too_long, line + method_bytes_max);
@@ -178,7 +178,7 @@ parse_status head_parser::parse_request_line(Text& text) noexcept {
   return parse_status::done;
 }
 
-/// Parses "HTTP/1.1" or "HTTP/1.0" at `at`; done only if a byte follows.
+/// Parses "HTTP/1.1" or "HTTP/1.0" at `at`. Returns done only if another byte follows.
 template <class Text>
 parse_status head_parser::parse_version(Text& text, std::size_t at) noexcept {
   const std::size_t there = std::min(text.size() - at, version_bytes);
@@ -239,8 +239,8 @@ void head_parser::keep(const found_fields& found) noexcept {
   head_.count_ = static_cast<std::uint16_t>(found.count);
 }
 
-/// Adds the field of the line from `line` to `end`. Its first colon is `name_bytes` behind `line`,
-/// or behind all that was looked at.
+/// Adds the field of the line from `line` to `end`. Its first colon is `name_bytes` after `line`,
+/// or lies after all marks.
 template <class Text>
 BECK_INLINE refusal head_parser::add_field(Text& text, std::size_t line, std::size_t name_bytes,
                                            std::size_t end, found_fields& found) noexcept {
@@ -335,7 +335,7 @@ parse_status head_parser::parse_status_line(Text& text) noexcept {
   }
   if (number < 100) return refuse(refusal::bad_status_line, digits_at);
   head_.status_ = static_cast<status>(number);
-  // Some servers leave out the space as well where they have no reason.
+  // Some servers omit the space as well if they have no reason phrase.
   if (text.size() < reason_at) return parse_status::more;
   std::size_t reason = reason_at - 1;
   if (text[reason] == ' ') {

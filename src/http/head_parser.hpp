@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parser of heads, made for one call. It finds colons and the ends of lines by looks at 64
-// bytes, each of which serves several short lines, and puts the parts of the lines into the head.
-// Requests, replies and trailers share it. What almost all messages go through is compiled twice:
+// The parser of heads, made for one call. It searches 64 bytes at a time for colons and line ends,
+// so one search serves several short lines, and enters the parts of the lines into the head.
+// Requests, replies and trailers share it. The code that almost all messages run is compiled twice:
 // for every processor, and for those with AVX2.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace beck::http::detail {
 
-/// Offsets of interesting bytes, in order. `Ask` is a question to a block of bytes.
+/// Offsets of interesting bytes, in order. `Ask` is a test of a block of bytes.
 template <auto Ask, class Text>
 class byte_finder {
  public:
@@ -44,7 +44,7 @@ class byte_finder {
   std::uint32_t mask_;
 };
 
-/// Text of which line_marks::bytes may be read from each place on.
+/// Text whose padding allows a read of line_marks::bytes from each position.
 class padded_text {
  public:
   using block = byte_block;
@@ -61,14 +61,14 @@ class padded_text {
   std::size_t size_;
 };
 
-/// The same, for a processor with AVX2.
+/// As padded_text, for a processor with AVX2.
 class wide_text : public padded_text {
  public:
   using block = beck::detail::wide_block;
   using padded_text::padded_text;
 };
 
-/// Text behind which nothing may be read: its last bytes are read from a copy.
+/// Text without readable bytes after it: its last bytes are read from a copy.
 class bare_text {
  public:
   using block = byte_block;
@@ -86,8 +86,8 @@ class bare_text {
   char tail_[byte_block::bytes] = {};
 };
 
-/// The control characters and the colons of a line and of those behind it, as far as they were
-/// looked at: bit i stands for the byte i of the line.
+/// The control characters and colons of a line and of the bytes after it, within the block that was
+/// searched: bit i stands for byte i of the line.
 struct line_marks {
   static constexpr std::size_t bytes = std::size_t{2} * byte_block::bytes;
 
@@ -98,7 +98,7 @@ struct line_marks {
     controls = low.controls() | std::uint64_t{high.controls()} << byte_block::bytes;
     colons = low.equal(':') | std::uint64_t{high.equal(':')} << byte_block::bytes;
   }
-  /// Goes on to the next line, which begins `count` bytes behind this one.
+  /// Moves to the next line, which begins `count` bytes after this one.
   BECK_INLINE void pass(std::size_t count) noexcept {
     controls = count < bytes ? controls >> count : 0;
     colons = count < bytes ? colons >> count : 0;
@@ -123,7 +123,7 @@ class head_parser {
   parse_status parse_trailers(bare_text text) noexcept;
 
  private:
-  /// Which fields there are; kept in registers while lines are parsed.
+  /// The set of fields found; kept in registers while lines are parsed.
   struct found_fields {
     std::uint64_t known;
     std::uint64_t repeated;
@@ -168,7 +168,7 @@ class head_parser {
   const head_limits& limits_;
 };
 
-/// Parses the fields behind the last chunk of a body, from their beginning.
+/// Parses the fields after the last chunk of a body, from their beginning.
 parse_status parse_trailers(std::string_view input, head& to, head_progress& progress,
                             const head_limits& limits) noexcept;
 

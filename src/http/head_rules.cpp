@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The meaning of a head's fields: host, framing, persistence. A head that different programs could
-// read in different ways is refused.
+// The meaning of a head's fields: host, framing, persistence. A head that two programs could read
+// differently is refused.
 #include "http/characters.hpp"
 #include "http/head_parser.hpp"
 
@@ -30,7 +30,7 @@ bool is_authority(std::string_view text, bool needs_port) noexcept {
 
 }  // namespace
 
-/// Refuses a head for the first field `f`, or for its last line if there is none.
+/// Refuses a head at its first field `f`, or at its last line without one.
 parse_status head_parser::refuse_field(refusal reason, field f) noexcept {
   for (unsigned i = 0; i < head_.count_; ++i)
     if (head_.entries_[i].id == f) return refuse(reason, head_.entries_[i].value_at);
@@ -60,7 +60,7 @@ parse_status head_parser::finish_request(bool has_plain_host) noexcept {
   return parse_status::done;
 }
 
-/// Finishes the head of a CONNECT, which has no content (RFC 9110, section 9.3.6): the bytes behind
+/// Finishes the head of a CONNECT, which has no content (RFC 9110, section 9.3.6): the bytes after
 /// it belong to the tunnel, and are never another request.
 parse_status head_parser::finish_connect() noexcept {
   if (head_.has(field::content_length))
@@ -102,7 +102,7 @@ parse_status head_parser::find_host() noexcept {
   return parse_status::done;
 }
 
-/// Returns whether tabs are among the white space around the value of the first field `f`. Some
+/// Returns whether there are tabs in the white space around the value of the first field `f`. Some
 /// programs remove only spaces, and then read another value.
 bool head_parser::has_tab_around(field f) const noexcept {
   unsigned i = 0;
@@ -116,8 +116,8 @@ bool head_parser::has_tab_around(field f) const noexcept {
   return false;
 }
 
-/// Determines how the end of the body is found (RFC 9112, section 6). Refuses a head that allows
-/// more than one answer.
+/// Determines how the end of the body is found (RFC 9112, section 6). Refuses a head with more than
+/// one possible answer.
 parse_status head_parser::find_framing() noexcept {
   const bool has_length = head_.has(field::content_length);
   if (has_length) {
@@ -158,7 +158,7 @@ parse_status head_parser::find_framing() noexcept {
 void head_parser::find_persistence() noexcept {
   head_.keeps_alive_ = head_.minor_version_ == 1;
   if (!head_.has(field::connection)) return;
-  if (!head_.repeats(field::connection)) {  // nearly always one of these two alone
+  if (!head_.repeats(field::connection)) {  // nearly always there is only one of these two
     const std::string_view value = head_.get(field::connection);
     const bool closes = is_name(value, "close");
     if (closes || is_name(value, "keep-alive")) {

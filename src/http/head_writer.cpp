@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each call checks its arguments and the room first, and then copies.
+// Each call first checks its arguments and the room, and then copies.
 #include <beck/http/head_writer.hpp>
 
 #include <charconv>

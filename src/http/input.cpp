@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The bytes stay in the lent buffer as long as it holds all of them.
+// The bytes stay in the lent buffer as long as it contains all of them.
 #include "http/input.hpp"
 
 #include <cstring>

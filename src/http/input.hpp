@@ -10,8 +10,9 @@
 
 namespace beck::http::detail {
 
-/// The bytes. They lie in the buffer that the context has lent, or, if more has to be received
-/// behind them, in memory of their own. Behind them request_parser::padding bytes are readable.
+/// The received bytes that are not consumed. They lie in the buffer that the context has lent, or
+/// in a separate block once more has to be received after them. request_parser::padding bytes after
+/// them are readable.
 class input {
  public:
   std::string_view view() const noexcept {

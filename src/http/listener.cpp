@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A path cannot be bound twice, so its socket is opened once and duplicated for each further
-// context; the kernel wakes them all, and one gets the connection.
+// context. The kernel wakes all contexts, and one gets the connection.
 #include "http/listener.hpp"
 
 #include <utility>
@@ -10,8 +10,9 @@
 namespace beck::http::detail {
 namespace {
 
-/// Binds and listens. With the lock no other server takes this socket for a dead one before it
-/// listens, or replaces the same dead one. Throws io_error without it, which names the lock's file.
+/// Binds and listens. The lock keeps another server from taking this socket for a dead one before
+/// it listens, and from replacing the same dead one. Throws io_error without the lock; it names the
+/// lock's file.
 void listen_on_path(local::stream_protocol::acceptor& acceptor,
                     const local::stream_protocol::endpoint& at, error_code& ec) {
   const path_lock lock(at);
@@ -94,7 +95,7 @@ error_code listener::accept_waiting(beck::detail::stream_object& into, ip::tcp::
   error_code ec;
   std::visit([&](auto& acceptor) { acceptor.accept(into, ec); }, socket_);
   if (ec || is_local()) return ec;
-  error_code gone;  // then the first read tells
+  error_code gone;  // ignored: the first read reports it
   std::size_t bytes = ip::tcp::endpoint::capacity();
   beck::detail::socket_calls::remote_name(*into.slot(), peer.data(), bytes, gone);
   if (!gone) peer.resize(bytes);
@@ -103,7 +104,7 @@ error_code listener::accept_waiting(beck::detail::stream_object& into, ip::tcp::
 
 void listener::begin_close() {
   file_.reset();
-  error_code ec;  // a socket that is open can do both
+  error_code ec;  // ignored: both calls work on an open socket
   std::visit(
       [&ec](auto& acceptor) {
         acceptor.non_blocking(true, ec);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The places that a server listens on, and the sockets that a worker has for them: ports of TCP,
-// of which each context has a socket of its own, and sockets that all contexts share, because they
-// have a path or were inherited. posix_listener.cpp has the system calls that no acceptor makes.
+// The places that a server listens on, and the sockets that a worker has for them. For a port of
+// TCP each context has its own socket; sockets with a path and inherited ones are shared by all
+// contexts. posix_listener.cpp has the system calls that no acceptor makes.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@
 
 namespace beck::http::detail {
 
-/// The right to put a socket at a path: a lock on the file "PATH.lock", which exists only then.
-/// Without it two servers that find the same dead socket could each remove the other's. An abstract
-/// name needs none. Not in simulated worlds.
+/// The right to put a socket at a path: a lock on the file "PATH.lock", which exists only while the
+/// lock is held. Without it two servers that find the same dead socket could each remove the socket
+/// of the other. An abstract name needs no lock. Not in simulated worlds.
 class path_lock {
  public:
-  /// Takes the lock, without waiting for another process that has it.
+  /// Takes the lock, or fails at once if another process has it.
   explicit path_lock(const local::stream_protocol::endpoint& at) noexcept;
   ~path_lock();
   path_lock(const path_lock&) = delete;
   path_lock& operator=(const path_lock&) = delete;
 
   /// Returns why there is no lock: address_in_use if another process has it, file_exists if the
-  /// file is not an empty one, so that it would be lost, or the error of open(2).
+  /// file is not empty and so belongs to another program, or the error of open(2).
   const error_code& error() const noexcept { return error_; }
   /// Returns the path of the lock's file.
   const char* name() const noexcept { return name_; }
@@ -41,18 +41,18 @@ class path_lock {
   error_code error_;
 };
 
-/// The file of a listening UNIX socket, and that socket for further contexts. Removes the file at
-/// its end, unless another one has taken its place. Not in simulated worlds, which have no files.
+/// The file of a listening UNIX socket, and the socket for further contexts. The destructor removes
+/// the file, unless another file has replaced it. Not in simulated worlds, which have no files.
 class socket_file {
  public:
-  /// Keeps the listening socket `fd`, which has the path of `at`. Throws io_error.
+  /// Keeps the listening socket `fd`, whose path is that of `at`. Throws io_error.
   socket_file(int fd, const local::stream_protocol::endpoint& at);
   ~socket_file();
   socket_file(const socket_file&) = delete;
   socket_file& operator=(const socket_file&) = delete;
 
   int fd() const noexcept { return fd_.get(); }
-  /// Removes the file of a socket that nobody listens on. Returns whether it did. Requires the
+  /// Removes the file of a socket that no process listens on. Returns whether it did. Requires the
   /// lock of the path.
   static bool remove_stale(const local::stream_protocol::endpoint& at) noexcept;
 
@@ -75,10 +75,11 @@ std::size_t count_inherited();
 /// Throws std::invalid_argument, which names it, for any other descriptor.
 bool is_local_listener(int fd);
 /// Notes that the inherited descriptors of this process have an owner. Throws std::logic_error if
-/// they had one before: a second one would close descriptors that are others' by then. Thread: any.
+/// they had one before: a second owner would close descriptors that have other uses by then.
+/// Thread: any.
 void claim_inherited();
-/// Lets a listening socket of TCP drop what would begin a connection, and nothing else: handshakes
-/// that have begun can end. Returns whether it does; not in simulated worlds.
+/// Makes the kernel drop packets that would begin a connection of a listening TCP socket;
+/// handshakes under way can end. Returns whether it does; not in simulated worlds.
 bool refuse_new_connections(int fd) noexcept;
 /// Owns an inherited descriptor, and makes it close-on-exec.
 unique_fd take_inherited(int fd) noexcept;
@@ -91,30 +92,30 @@ struct listening_place {
   unique_fd inherited;              ///< a listening socket
   stream_layer* layer = nullptr;    ///< of its connections; nullptr: none
   bool is_local = false;            ///< of UNIX: a path, or inherited
-  bool any_family = false;          ///< IPv4 instead of IPv6, on a machine without that
+  bool any_family = false;          ///< IPv4 instead of IPv6, on a machine without IPv6
 };
 
-/// Returns how many descriptors the process may have: RLIMIT_NOFILE.
+/// Returns the greatest number of descriptors of the process: RLIMIT_NOFILE.
 std::size_t descriptors_max() noexcept;
 
 /// A listening socket of one worker. Thread: that of the worker.
 class listener {
  public:
-  /// Listens at `where`, and completes it: the port, the file. Throws io_error.
+  /// Listens at `where`, and fills in the port and the file there. Throws io_error.
   listener(const any_io_executor& executor, listening_place& where, bool share_port);
 
-  /// Accepts into a closed socket, and writes the peer's endpoint if that is one of TCP.
+  /// Accepts into a closed socket, and writes the peer's endpoint if it is one of TCP.
   beck::detail::accept_into_operation accept(beck::detail::stream_object& into,
                                              ip::tcp::endpoint& peer);
-  /// Accepts a connection that waits, as accept(), at once. Returns would_block if there is none.
+  /// Accepts a waiting connection at once; else as accept(). Returns would_block if there is none.
   error_code accept_waiting(beck::detail::stream_object& into, ip::tcp::endpoint& peer);
-  /// Begins to close: ends a pending accept, and takes no new connection where that can be said.
-  /// Those that the kernel has accepted can be accepted still. The last one of a path removes its
-  /// file.
+  /// Begins to close: ends a pending accept and, where possible, makes the kernel refuse new
+  /// connections. Connections that the kernel has accepted can still be accepted. The last listener
+  /// of a path removes its file.
   void begin_close();
-  /// Returns whether handshakes may be under way that begin_close() still lets through.
+  /// Returns whether handshakes may be under way that begin_close() lets continue.
   bool ends_late() const noexcept { return refuses_new_; }
-  /// Stops to listen.
+  /// Closes the listening socket.
   void close();
   stream_layer* layer() const noexcept { return layer_; }
   bool is_local() const noexcept { return socket_.index() == 1; }

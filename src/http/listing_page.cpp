@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names of files are texts of strangers: they are escaped as text, and again as parts of URLs. The
-// page has no script and loads nothing.
+// File names come from strangers: they are escaped as text, and again as parts of URLs. The page
+// has no script and loads nothing.
 #include "http/listing_page.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr std::string_view style =
     "p{color:var(--dim)}"
     "@media(max-width:36rem){th:last-child,td:last-child{display:none}th,td{padding:.6rem .5rem}}";
 
-/// Returns the length of the character of UTF-8 that `text` begins with; 0 if it is none.
+/// Returns the length of the UTF-8 character at the beginning of `text`; 0 if it is invalid.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

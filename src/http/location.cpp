@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// RFC 3986, section 3, read from the left; what the URL standard of browsers says of the rest.
+// RFC 3986, section 3, read from the left; else the URL standard of browsers decides.
 #include "http/location.hpp"
 
 #include "http/characters.hpp"
@@ -7,7 +7,7 @@
 namespace beck::http::detail {
 namespace {
 
-/// Returns where scheme and authority of a reference end.
+/// Returns the position at which the scheme and the authority of a reference end.
 std::size_t find_path(std::string_view text) noexcept {
   std::size_t at = text.find_first_of(":/?#");
   if (at == std::string_view::npos) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The table of media types by extension, in alphabetical order, so that it is searched by halves.
+// The table of media types by extension, in alphabetical order for a binary search.
 #include <beck/http/media_type.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tables of metrics: name, explanation and member of each. A family is its HELP, its TYPE and its
-// samples. The name tells the type: a counter ends in "_total".
+// Tables of metrics with their name, explanation and member. A family is its HELP, its TYPE and its
+// samples. The type follows from the name: a counter ends in "_total".
 #include <beck/http/metrics.hpp>
 
 #include <iterator>

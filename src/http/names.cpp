@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The names of methods, statuses and fields. Here a field name is looked up that comes from
-// elsewhere than a head; the parser of heads looks up its own.
+// The names of methods, statuses and fields. Looks up field names that do not come from a head; the
+// parser of heads has its own lookup.
 #include <cstring>
 #include <iterator>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parsers that users meet: limits are checked and applied here, head_parser does the rest.
+// The public parsers: they check and apply the limits; head_parser does the rest.
 #include <beck/http/parser.hpp>
 
 #include <beck/base/assert.hpp>
@@ -21,7 +21,7 @@ head_limits checked(const head_limits& limits) {
   return limits;
 }
 
-/// Parses as much of `input` as a head may have. A head that is not whole then is too long.
+/// Parses at most as much of `input` as a head may have. A head that is not whole then is too long.
 template <class Text, class Parse>
 parse_status parse_within(std::string_view input, const head_limits& limits,
                           detail::head_progress& progress, Parse parse) noexcept {

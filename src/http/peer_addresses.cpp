@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// An address is counted by the bits that its owner cannot choose: all of IPv4, 64 of IPv6. The
-// fields of proxies are read from the right, element by element, and no further than they can be
-// believed: nothing that a client puts to the left of its proxy's words changes how those are read.
+// Connections are counted by the address bits that their owner cannot choose: all 32 of IPv4, 64 of
+// IPv6. The fields of proxies are read from the right, element by element, as long as a trusted
+// proxy wrote the element. So a client cannot change how the elements of its proxy are read.
 #include "http/peer_addresses.hpp"
 
 #include <charconv>
@@ -17,7 +17,7 @@
 namespace beck::http::detail {
 namespace {
 
-/// Cuts the part behind the last `separator` off `list`, or all of it, and returns it.
+/// Removes the part after the last `separator` from `list`, or all of it, and returns it.
 std::string_view take_last(std::string_view& list, char separator) noexcept {
   const std::size_t at = list.rfind(separator);
   const std::string_view last = at == std::string_view::npos ? list : list.substr(at + 1);
@@ -25,7 +25,7 @@ std::string_view take_last(std::string_view& list, char separator) noexcept {
   return last;
 }
 
-/// Reads a number without sign or further characters.
+/// Reads a number without a sign or other characters.
 bool read_number(std::string_view text, unsigned most, unsigned& number) noexcept {
   const char* const end = text.data() + text.size();
   const char* const begin = text.data();
@@ -39,7 +39,7 @@ bool read_address(std::string_view text, ip::address& to) noexcept {
     to = unmapped(ip::make_address(beck::detail::text_view(text.data(), text.size()), ec));
     return !ec;
   }
-  return false;  // a zone: it means something on one machine only
+  return false;  // a zone has a meaning on one machine only
 }
 
 /// Reads "1.2.3.4", "1.2.3.4:80", "[::1]", "[::1]:80"; also "::1" if `bare`.
@@ -66,12 +66,12 @@ bool read_node(std::string_view text, bool bare, ip::address& to) noexcept {
   return (bracketed ? has_colon : bare || !has_colon) && read_address(text, to);
 }
 
-/// Reads an element of Forwarded: pairs of a token and a value, one of them "for".
+/// Reads an element of Forwarded: pairs of a token and a value, one of which is "for".
 bool read_element(std::string_view text, ip::address& to) noexcept {
   bool found = false;
   while (!text.empty()) {
     const std::string_view pair = trimmed(take_last(text, ';'));
-    if (pair.empty()) continue;  // RFC 7239, 4: it may be
+    if (pair.empty()) continue;  // RFC 7239, 4: a pair may be empty
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || !is_token(pair.substr(0, equals))) return false;
     std::string_view value = pair.substr(equals + 1);
@@ -86,7 +86,7 @@ bool read_element(std::string_view text, ip::address& to) noexcept {
   return found;
 }
 
-/// Writes the bytes of an address; behind those of IPv4 there are zeros.
+/// Writes the bytes of an address; zeros follow those of IPv4.
 void write_bytes(const ip::address& a, unsigned char (&to)[16]) noexcept {
   if (a.is_v6()) {
     const auto bytes = a.to_v6().to_bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The addresses at the other end: how many connections each has, which of them are proxies, and the
-// address of the client that a proxy tells in Forwarded or X-Forwarded-For.
+// The addresses of peers: counts the connections of each, knows which are proxies, and reads the
+// address of the client that a proxy reports in Forwarded or X-Forwarded-For.
 #pragma once
 
 #include <compare>
@@ -15,12 +15,12 @@
 
 namespace beck::http::detail {
 
-/// Returns an IPv4 address instead of its IPv6 form, which a socket for both versions sees.
+/// Returns the IPv4 address of its IPv6 form, which a socket for both versions reports; else `a`.
 ip::address unmapped(const ip::address& a) noexcept;
 
-/// The number of connections of one worker from each address. A peer usually has a whole /64 of
-/// IPv6, so that counts as one address. A tree: no choice of addresses makes it slow. Thread: one
-/// at a time.
+/// The number of connections of one worker from each address. A peer usually has a whole IPv6 /64,
+/// so that counts as one address. A tree: no choice of addresses makes it slow. Thread: one at a
+/// time.
 class address_count {
  public:
   /// Counts a connection, unless there are `most` from its address already or memory is lacking.
@@ -42,7 +42,7 @@ class address_count {
   std::map<network, std::size_t> counts_;
 };
 
-/// The addresses of proxies whose word is taken.
+/// The addresses of trusted proxies.
 class proxy_list {
  public:
   /// Adds addresses and networks, separated by commas and spaces: "10.0.0.0/8, fd00::1, unix".
@@ -64,10 +64,10 @@ class proxy_list {
   bool local_ = false;
 };
 
-/// Returns the address that stands rightmost in the fields `how`, which is field::forwarded or
-/// field::x_forwarded_for, and is not a proxy's; `peer` if that is not a proxy itself. Each proxy
-/// adds its peer at the right: what is further to the left may be the client's invention. An
-/// element without an address, or that is malformed, ends the search at the proxy that wrote it.
+/// Returns the rightmost address in the fields `how`, field::forwarded or field::x_forwarded_for,
+/// that is not a proxy's; `peer` if that is not a proxy itself. Each proxy adds its peer at the
+/// right; the client may have invented the elements to the left of its own address. An element that
+/// is malformed or without an address ends the search: the result is the proxy that wrote it.
 ip::address client_address(const request_head& head, field how, const proxy_list& proxies,
                            const ip::address& peer, bool is_local) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The list of the objects of a per_context. It is made before the contexts run, and only the entry
-// of its own is changed by each of them.
+// The list of the objects of a per_context. It is made before the contexts run; then each context
+// changes only its own entry.
 #include <beck/http/per_context.hpp>
 
 #include <stdexcept>
@@ -21,7 +21,7 @@ void* context_objects::find(const execution_context& of) const {
   throw std::logic_error("http: a context without an object; see run_options::each_context()");
 }
 
-/// Makes room for the objects of another run.
+/// Makes entries for another run.
 void context_objects::prepare(std::size_t contexts) {
   for (std::size_t i = 0; i < count_; ++i)
     BECK_ASSERT(entries_[i].object == nullptr, "a per_context has two run() at the same time");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The files of UNIX sockets, and sockets that were inherited. What is checked here is checked by
-// descriptor, or by the file's identity where only a path names it: another process may replace the
-// file at any time.
+// The files of UNIX sockets, and inherited sockets. Checks use the descriptor or, where only a path
+// names the file, the file's identity: another process may replace the file at any time.
 #include "http/listener.hpp"
 
 #include <fcntl.h>
@@ -39,7 +38,7 @@ std::string path_of(const local_endpoint& at) {
 
 bool has_file(const local_endpoint& at) noexcept { return !at.is_abstract() && !at.is_unnamed(); }
 
-/// Returns an option of level SOL_SOCKET; -1 if `fd` is no socket.
+/// Returns the value of an option of level SOL_SOCKET; -1 if `fd` is not a socket.
 int socket_option_of(int fd, int name) noexcept {
   int value = -1;
   socklen_t bytes = sizeof value;
@@ -55,7 +54,7 @@ int take_lock(const char* name, unique_fd& fd) noexcept {
     fd.reset(beck::detail::behind_standard(opened));
     struct stat mine, named;
     if (!fd || ::fstat(fd.get(), &mine) != 0) return errno;
-    if (!S_ISREG(mine.st_mode) || mine.st_size != 0) return EEXIST;  // another program's
+    if (!S_ISREG(mine.st_mode) || mine.st_size != 0) return EEXIST;  // belongs to another program
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? EADDRINUSE : errno;
     if (::lstat(name, &named) == 0 && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
       return 0;
@@ -89,7 +88,7 @@ socket_file::socket_file(int fd, const local_endpoint& at) : fd_(duplicate_socke
 
 socket_file::~socket_file() {
   if (number_ == 0) return;
-  struct stat facts;  // the socket still listens, so no other server takes its file for a dead one
+  struct stat facts;  // the socket still listens: no other server replaces its file
   const std::string path = path_of(at_);
   if (::lstat(path.c_str(), &facts) != 0 || facts.st_dev != device_ || facts.st_ino != number_)
     return;
@@ -126,8 +125,8 @@ bool is_local_listener(int fd) {
 }
 
 bool refuse_new_connections(int fd) noexcept {
-  // The filter sees a segment from its header on; the flags are in byte 13. The kernel asks the
-  // listening socket for segments that begin a connection, and for those that end its handshake.
+  // The filter gets a segment from its TCP header on; the flags are in byte 13. The kernel runs it
+  // for segments that begin a connection, and for those that end its handshake.
   constexpr std::uint32_t flags_at = 13, syn = 2, all = UINT32_MAX;
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, flags_at),
@@ -141,7 +140,7 @@ bool refuse_new_connections(int fd) noexcept {
 
 void claim_inherited() {
   static std::atomic<bool> claimed(false);
-  // Relaxed: only the value counts; the descriptors are as old as the process.
+  // Relaxed: only the value matters; the descriptors are as old as the process.
   if (claimed.exchange(true, std::memory_order_relaxed))
     throw std::logic_error("http: the inherited sockets were taken before; they have one server");
 }

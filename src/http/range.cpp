@@ -17,7 +17,7 @@ constexpr std::string_view part_type_name = "Content-Type: ";
 constexpr std::string_view part_range_name = "Content-Range: ";
 constexpr std::string_view multipart_type = "multipart/byteranges; boundary=";
 
-/// Reads a number; one that is too large becomes the largest, which is behind the end of every
+/// Reads a number. One that is too large becomes the largest value, which is after the end of every
 /// representation.
 bool read_offset(std::string_view digits, std::uint64_t& number) noexcept {
   if (digits.empty() || !detail::all_in(digits, detail::is_digit)) return false;
@@ -58,7 +58,7 @@ bool overlaps_one(const byte_range& range, const byte_range* others, unsigned co
   return false;
 }
 
-/// Appends to memory that is known to be large enough.
+/// Appends to memory that is large enough.
 char* put(char* at, std::string_view text) noexcept {
   if (!text.empty()) std::memcpy(at, text.data(), text.size());
   return at + text.size();

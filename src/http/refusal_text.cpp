@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The limits by their names, values and setters.
+// The exceeded limit with its name, value and setter.
 #include "http/refusal_text.hpp"
 
 namespace beck::http::detail {
@@ -10,7 +10,7 @@ std::string seconds(duration d) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-/// Returns the limit that a message has passed; an empty text if the reason is no limit.
+/// Returns the limit that a message has exceeded; an empty text if the reason is no limit.
 std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes) {
   const auto bytes = [](std::uint64_t n, const char* setter) {
     return std::to_string(n) + " bytes, set by " + setter;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The reply to a message that the server refuses tells the client's programmer the limit that was
-// passed, its value and its setter.
+// The text of the reply to a message that the server refuses. It tells the client's programmer the
+// limit that was exceeded, its value and its setter.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace beck::http::detail {
 
-/// Returns the reason in words, with the limit. `body_bytes` is that of the body.
+/// Returns the reason in words, with the limit. `body_bytes` is the limit of the body.
 std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes);
 
 }  // namespace beck::http::detail

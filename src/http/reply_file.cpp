@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files as bodies of replies: sent by the kernel where the stream is a socket, with the head in
-// front of the first bytes; else read and written.
+// Files as bodies of replies. If the stream is a socket, the kernel sends them, with the head
+// before the first bytes; else they are read and written.
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -17,7 +17,7 @@ namespace beck::http::detail {
 namespace {
 
 constexpr std::size_t copy_block_bytes = 65'536;  // where the kernel cannot send the file
-constexpr std::uint64_t small_max = 16'384;       // cheaper to copy than to send by the kernel
+constexpr std::uint64_t small_max = 16'384;       // cheaper to copy than to send with the kernel
 
 using file_result = io_result<std::uint64_t>;
 using beck::detail::file_transfer;
@@ -27,7 +27,7 @@ constexpr auto read_call = beck::detail::file_call::read;
 }  // namespace
 
 task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
-  constexpr std::uint64_t page_max = 65'536;  // the largest size of a page: sysfs says that
+  constexpr std::uint64_t page_max = 65'536;  // of a page at most: the size in sysfs
   if (bytes > page_max) co_return false;
   char byte;
   file_transfer next(op_kind::file, read_call, file.slot(), bytes, &byte, 1);
@@ -39,8 +39,8 @@ task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
   co_return there.error() == beck::error::eof;
 }
 
-/// Begins, if need be, the reply that `bytes` bytes of a file belong to. `is_all`: they may become
-/// the length of the reply. Returns the error of a reply that cannot take them.
+/// Begins, unless it has begun, the reply that `bytes` bytes of a file belong to. `is_all`: they
+/// may become the length of the reply. Returns the error of a reply that cannot take them.
 error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
   reply_state& reply = state();
   if (connection_.is_lost()) return make_error_code(std::errc::broken_pipe);
@@ -57,8 +57,8 @@ error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
   return {};
 }
 
-/// Adds a small part of a file to what is waiting, if it is in memory: replies of a pipeline then
-/// still go out together. Returns false if the part has to be sent in another way.
+/// Adds a small part of a file to the queued output if it is in memory, so that replies of a
+/// pipeline leave together. Returns false if the part has to be sent in another way.
 bool reply_side::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
                              error_code& ec) {
   if (bytes > small_max || bytes == 0 || !output_.has_room()) return false;
@@ -92,7 +92,7 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
     reply.sent += bytes;
     co_return file_result(ec, bytes);
   }
-  const bool was_broken = std::exchange(reply.broken, true);  // stays, if a part cannot be sent
+  const bool was_broken = std::exchange(reply.broken, true);  // stays true if a part cannot be sent
   file_result sent;
   if (is_generated) {
     sent = co_await to.copy_to_end(from, offset);
@@ -105,7 +105,7 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
   co_return sent;
 }
 
-/// Lets the kernel send the file behind what is waiting.
+/// Lets the kernel send the file after the queued output.
 task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
                                        std::uint64_t bytes) {
   const_buffer parts[beck::writer_source::parts_max];
@@ -127,7 +127,7 @@ task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
   io_result<transfer_report> sent;
   try {
     sent = co_await async_transmit(connection_.stream().socket(), from, offset, bytes, how);
-  } catch (...) {  // no memory; the writers that wait have to be told
+  } catch (...) {  // no memory: notify the waiting writers
     sent.error_ = make_error_code(std::errc::not_enough_memory);
   }
   const transfer_report report = sent.value_;
@@ -152,8 +152,8 @@ task<file_result> reply_side::copy(file_object& from, std::uint64_t offset, std:
   co_return file_result(ec, copied);
 }
 
-/// Reads a file whose size is not its length up to its end, and writes it to the stream. What fits
-/// into one block has its length in the head.
+/// Reads a file whose size is not its length up to its end, and writes it to the stream. A file
+/// that fits into one block gets its length in the head.
 task<file_result> reply_side::copy_to_end(file_object& from, std::uint64_t offset) {
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
@@ -167,12 +167,12 @@ task<file_result> reply_side::copy_to_end(file_object& from, std::uint64_t offse
     if (!ec) ec = begin_file(got.value_, is_end && copied == 0);
     if (!ec) ec = co_await write_block(const_buffer(block.get(), got.value_), copied);
     if (ec) co_return file_result(ec, copied);
-    is_end = is_end || !body_allowed();  // the head of a reply to HEAD is all of it
+    is_end = is_end || !body_allowed();  // a reply to HEAD is complete with its head
   }
   co_return file_result(error_code(), copied);
 }
 
-/// Writes a block of a body, and adds to `written` as much as was taken.
+/// Writes a block of a body, and adds the number of bytes taken to `written`.
 task<error_code> reply_side::write_block(const_buffer block, std::uint64_t& written) {
   error_code ec;
   while (!ec && block.size() != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The writer asks for bytes and says how many have left; each of its answers may let a handler
+// The writer takes queued bytes and reports how many have left; each of its calls may let a handler
 // continue that waits for room.
 #include "http/reply_output.hpp"
 
@@ -8,7 +8,7 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t copied_max = 4096;  // larger texts are kept in a block of their own
+constexpr std::size_t copied_max = 4096;  // larger texts are kept in a separate block
 
 }  // namespace
 
@@ -64,7 +64,8 @@ void reply_output::take_sent(std::size_t bytes) noexcept {
   if (queue_.size() < waiting_again) connection_.replies().wake();
 }
 
-/// Tries a write that was cancelled again: the socket is only closed with the connection.
+/// Ignores the cancellation of a write, which is then tried again; any other error loses the
+/// connection.
 void reply_output::take_write_error(const error_code& why) noexcept {
   if (why != error::operation_aborted) connection_.lose();
 }
@@ -73,7 +74,7 @@ void reply_output::end_stall() noexcept {
   end_watch();
   if (writer_.is_stopped()) queue_.clear();
   connection_.replies().wake();
-  if (!queue_.empty()) writer_.schedule();  // what was added during a loan
+  if (!queue_.empty()) writer_.schedule();  // output added during a loan
 }
 
 void reply_output::hold() noexcept { hold_.hold(connection_.shared_from_this()); }

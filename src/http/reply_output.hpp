@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The output of a server's connection: the bytes of replies that wait to be sent, what sends them,
-// and the limit of the time in which the peer takes none of them.
+// The output of a server's connection: the queue of reply bytes, the writer that sends them, and
+// the limit of the time in which the peer takes none of them.
 #pragma once
 
 #include <cstddef>
@@ -23,42 +23,44 @@ class reply_output final : private beck::writer_source {
 
   /// Starts to write to the stream of the connection.
   void start(byte_stream& to) noexcept;
-  /// Drops what waits. Nothing is sent from now on.
+  /// Drops the queued bytes. Nothing is sent from now on.
   void stop() noexcept;
 
-  /// Returns the bytes that wait. Add some, then call schedule().
+  /// Returns the queued bytes. Add some, then call schedule().
   beck::byte_queue& queue() noexcept { return queue_; }
   bool empty() const noexcept { return queue_.empty(); }
   /// Returns whether a handler may write more.
   bool has_room() const noexcept { return queue_.size() < waiting_max; }
 
-  /// Lets schedule() do nothing, until release(): the course of the connection runs, and flushes.
+  /// Disables schedule() until release(): the main loop of the connection runs, and flushes itself.
   void hold_back() noexcept { is_held_back_ = true; }
   void release() noexcept { is_held_back_ = false; }
-  /// Sends what waits when the present code has returned to the loop; at once if it is much.
+  /// Sends the queued bytes when the present code has returned to the loop; at once if they are
+  /// many.
   void schedule() noexcept;
-  /// Sends what waits, and in the background what the stream does not take at once.
+  /// Sends the queued bytes; those that the stream does not take at once follow in the background.
   void flush_now() noexcept { writer_.flush(); }
   /// As flush_now(), before the end of the connection.
   void flush_last() noexcept;
-  /// As flush_now(). Waits until everything was sent. Returns false if the connection is lost.
+  /// As flush_now(), and waits until all bytes were sent. Returns false if the connection is lost.
   task<bool> flush();
-  /// Sends what waits and `body` by one call; only what the stream does not take is copied. Throws
-  /// std::bad_alloc.
+  /// Sends the queued bytes and `body` with one call. Copies only the bytes that the stream does
+  /// not take. Throws std::bad_alloc.
   void send_behind(std::string_view body);
-  /// Returns the writer, for a loan of the stream.
+  /// Returns the writer, to lend the stream to other code.
   beck::stream_writer& writer() noexcept { return writer_; }
 
-  /// Ends the connection if its peer takes no bytes for the time of a reply, until end_watch().
+  /// Starts the time limit of a reply: ends the connection if its peer takes no bytes for that
+  /// time, until end_watch().
   void begin_watch() noexcept;
   void end_watch() noexcept;
   /// Called by the clock when that time is over.
   void check_progress() noexcept;
-  /// Returns whether this is its place in the clock's lists.
+  /// Returns whether `entry` is the one of this output in the clock's lists.
   bool is_timed_by(const timed_entry& entry) const noexcept { return &entry == &sending_; }
 
  private:
-  static constexpr std::size_t waiting_max = 65'536;    // above it a handler that writes waits
+  static constexpr std::size_t waiting_max = 65'536;    // at or above it a writing handler waits
   static constexpr std::size_t waiting_again = 32'768;  // below it the handler continues
 
   std::size_t gather(part_array& parts) override { return queue_.gather(parts); }

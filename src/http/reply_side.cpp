@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heads, whole replies, parts of bodies and the waits of a handler for room.
+// Heads, whole replies, parts of bodies, and the waits of a handler for room.
 #include "http/reply_side.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t copied_max = 4096;   // larger bodies are sent before they are copied
-constexpr std::size_t chunk_max = 16'384;  // taken by one write of a handler
-constexpr std::size_t framing_max = 256;   // a reply's lines that no handler has set
+constexpr std::size_t copied_max = 4096;   // a larger body is sent first, and its rest copied
+constexpr std::size_t chunk_max = 16'384;  // the most that one write of a handler takes
+constexpr std::size_t framing_max = 256;   // the lines of a reply that the server sets
 constexpr std::size_t digits_max = 20;
 
 }  // namespace
@@ -32,9 +32,9 @@ bool reply_side::body_allowed() const noexcept {
   return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
 }
 
-/// Decides whether the connection ends behind the reply, immediately before its head is written: a
-/// client that keeps connections would lose the request that it sends next, if the head did not say
-/// so. Until end_head() the reply counts as half: an exception may leave a part of it.
+/// Decides, immediately before the head is written, whether the connection ends after the reply.
+/// The head must say so: otherwise the client would send its next request, and lose it. Until
+/// end_head() the reply counts as incomplete: an exception may leave a part of it.
 void reply_side::begin_head() noexcept {
   reply_state& reply = state();
   if (connection_.ends_behind_reply()) reply.close = true;
@@ -46,13 +46,13 @@ void reply_side::end_head() noexcept {
   if (state().close) connection_.serve_no_more();
 }
 
-/// Writes the head of the reply to the output. `length`: of the body, if that is known; else the
+/// Writes the head of the reply to the output. `length`: that of the body if it is known; else the
 /// body is sent in chunks, or ends with the connection.
 void reply_side::write_head(bool has_body_length, std::uint64_t length) {
   const request_head& request = connection_.active().request.head;
   reply_state& reply = state();
   beck::byte_queue& queue = output_.queue();
-  reply.begun = true;  // without memory in the middle of the head there is no other reply
+  reply.begun = true;  // if memory runs out inside the head, no other reply is possible
   reply.chunked = !has_body_length && !is_bodiless(reply.status) && request.minor_version() != 0;
   if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
   char* const begin = queue.prepare(framing_max);
@@ -77,7 +77,7 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
     at = std::to_chars(at, at + digits_max, length).ptr;
     put("\r\n");
   }
-  const bool offers = reply.status == status::upgrade_required;  // the protocols in Upgrade
+  const bool offers = reply.status == status::upgrade_required;  // in the Upgrade field
   if (reply.close) {
     put(offers ? "Connection: close, upgrade\r\n" : "Connection: close\r\n");
   } else if (offers) {
@@ -127,7 +127,7 @@ void reply_side::begin_stream() {
   end_head();
 }
 
-/// Adds a part of the body to the output, as a chunk if that is its form.
+/// Adds a part of the body to the output, as a chunk if the body is chunked.
 void reply_side::append_part(std::string_view text) {
   beck::byte_queue& queue = output_.queue();
   if (!state().chunked) return queue.append(text);
@@ -180,11 +180,11 @@ void reply_side::finish() {
   if (!reply.begun && (!reply.has_length || reply.length == 0)) {
     send({});
   } else if (!reply.ended || reply.half) {
-    if (!reply.begun) begin_stream();  // all of a reply to HEAD
+    if (!reply.begun) begin_stream();  // the whole reply to HEAD
     reply.ended = true;
     const bool is_short = reply.broken || (reply.has_length && reply.sent != reply.length);
     if (reply.half || (is_short && body_allowed())) {
-      note_cut();  // the promise is broken: only the end of the connection tells
+      note_cut();  // the announced length is wrong: only the end of the connection shows it
       connection_.serve_no_more();
     } else if (reply.chunked && body_allowed()) {
       output_.queue().append("0\r\n\r\n");
@@ -222,7 +222,7 @@ void reply_side::send_tunnel_head() {
       .append(connection_.server_worker().date().view());
   if (upgrades) head.append("Connection: upgrade\r\n");
   head.append(reply.fields.text()).append("\r\n");
-  connection_.serve_no_more();  // whatever becomes of the head
+  connection_.serve_no_more();  // also if the head fails
   reply.begun = reply.ended = true;
   output_.queue().append(head);
 }

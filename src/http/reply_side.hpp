@@ -24,23 +24,24 @@ class reply_side {
 
   connection& parent() noexcept { return connection_; }
   reply_output& output() noexcept { return output_; }
-  /// Returns what the handler has said of the reply. Requires that the connection has an exchange.
+  /// Returns the state of the reply that the handler has set. Requires an exchange.
   reply_state& state() noexcept;
   const reply_state& state() const noexcept;
   /// Throws std::logic_error if the head was sent.
   void require_no_head() const;
-  /// Returns whether the reply has a body; that to HEAD only looks as if it had.
+  /// Returns whether the reply has a body. A reply to HEAD has none, with any fields.
   bool body_allowed() const noexcept;
 
   // --- for response
   void send(std::string_view body);
   /// Takes a part of the body. Returns false if the handler has to wait for room. Throws
-  /// std::bad_alloc; the connection is lost then, as nothing can follow half a part.
+  /// std::bad_alloc; the connection is then lost, because nothing can follow an incomplete part.
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
-  /// Takes a part of `data` when there is room, and calls `done` then.
+  /// Takes a part of `data` once there is room, then calls `done`.
   void wait_for_room(const_buffer data, reply_write::handler done) noexcept;
   void cancel_room() noexcept;
-  /// Returns false if the handler has to wait until everything was sent.
+  /// Returns true if everything was sent, or with an error in `ec`; false if the handler has to
+  /// wait.
   bool flush_ready(error_code& ec);
   /// Calls `done` when everything was sent.
   void wait_for_flush(reply_flush::handler done) noexcept { flush_done_ = std::move(done); }
@@ -51,19 +52,19 @@ class reply_side {
                                                   std::uint64_t bytes);
 
   // --- for the connection
-  /// Replies with a text of the server's own, whatever the handler has set.
+  /// Replies with a text of the server itself, and drops the fields and the status of the handler.
   void answer(http::status status, std::string_view text);
   /// Ends the reply of a handler that has ended without an exception.
   void finish();
-  /// Counts a reply that ends with the connection, before its end.
+  /// Counts a reply that ends early, with the connection.
   void note_cut() noexcept;
-  /// Sends the head behind which the stream belongs to a handler.
+  /// Sends the head, after which the stream belongs to a handler.
   void send_tunnel_head();
-  /// Lets the handler continue, if it waits for what the output has reached.
+  /// Lets the handler continue if the output has reached the state that it waits for.
   void wake() noexcept;
-  /// Ends the waits of the handler.
+  /// Ends the waits of the handler with an error.
   void cancel_waits() noexcept;
-  /// Drops the waits of the handler, which may own the connection.
+  /// Drops the waits of the handler, whose callbacks may own the connection.
   void drop_waits() noexcept;
 
  private:
@@ -84,8 +85,8 @@ class reply_side {
   connection& connection_;
   reply_output output_;
   const_buffer room_data_;
-  reply_write::handler room_done_;   // empty: nothing waits for room
-  reply_flush::handler flush_done_;  // empty: nothing waits until everything was sent
+  reply_write::handler room_done_;   // empty: no wait for room
+  reply_flush::handler flush_done_;  // empty: no wait until everything was sent
 };
 
 }  // namespace beck::http::detail

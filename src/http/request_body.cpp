@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The body of a request: decoded where it lies, received only when the handler reads it.
+// The body of a request: decoded in place, and received only when the handler reads it.
 #include <algorithm>
 #include <cstring>
 
@@ -34,7 +34,7 @@ bool request_side::decode() {
       x.data_at = static_cast<std::size_t>(part.data.data() - text.data());
       x.data_bytes = part.data.size();
       x.data_end = part.consumed;
-      x.continue_due = false;  // the client has not waited
+      x.continue_due = false;  // the client has sent its body without waiting
     }
   }
   return x.data_bytes != 0;
@@ -72,7 +72,7 @@ bool request_side::body_is_whole() const noexcept {
   return active().decoder.is_done() && active().data_bytes == 0;
 }
 
-/// Sets the error of a body that ends early. Returns false for one that may go on.
+/// Sets the error of a body that ends early. Returns false for a body that may continue.
 bool request_side::body_failed(error_code& ec) const noexcept {
   const incoming_request& x = active();
   if (x.body_refusal == refusal::body_late) {
@@ -102,7 +102,7 @@ bool request_side::read_ready(mutable_buffer to, std::size_t& bytes, error_code&
   return true;
 }
 
-/// Adds the present wait to the time that the body has taken, and judges it.
+/// Adds the present wait to the time of the body, and fails a body that is too slow.
 void request_side::count_wait() noexcept {
   incoming_request& x = active();
   const limits& bounds = connection_.bounds();
@@ -122,7 +122,7 @@ void request_side::count_wait() noexcept {
 void request_side::check_body_wait() noexcept {
   count_wait();
   if (active().body_refusal == refusal::none) return enter(phase::body);
-  error_code closed;  // the coroutine that receives sees that
+  error_code closed;  // the receiving coroutine notices the close
   connection_.stream().socket().cancel(closed);
 }
 
@@ -147,13 +147,13 @@ task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection>
     error_code failed;
     const std::uint64_t left = x.decoder.known_bytes();
     if (x.head.framing() == body_framing::length && self.input_.empty() && to.size() <= left) {
-      // Straight into the caller's memory: nothing else can follow these bytes.
+      // Directly into the caller's memory: no other bytes can follow these.
       auto received = co_await keep->stream().read_some(to);
       failed = received.error();
       bytes = received.value_;
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
-      self.input_.keep();  // no lent buffer is held by one that waits for another
+      self.input_.keep();  // holds no lent buffer while it waits for another
       auto received = co_await keep->stream().receive();
       failed = received.error();
       if (!failed) self.input_.add(std::move(received).value());
@@ -180,7 +180,7 @@ bool request_side::can_drop_rest() const noexcept {
   if (body_is_whole()) return true;
   const std::size_t most = connection_.bounds().unread_body();
   std::string_view text = input_.view().substr(x.head_bytes + x.data_end);
-  if (x.continue_due && text.empty()) return false;  // the client may never send it
+  if (x.continue_due && text.empty()) return false;  // the client may never send the body
   if (x.head.framing() == body_framing::length)
     return x.data_bytes + x.decoder.known_bytes() <= most;
   body_decoder rest = x.decoder;

@@ -14,7 +14,7 @@ enum class input_event : std::uint8_t {
   be_late,  ///< the time of a head, or of a handshake, is over
   end_all,  ///< the last request that the client will send was received
   end,      ///< the end was received
-  fail,     ///< so was an error
+  fail,     ///< an error was received
 };
 
 /// In the order of input_event.
@@ -66,10 +66,10 @@ bool request_side::end_waiting(io_result<buffer_lease>&& received) {
   }
   input_.add(std::move(received).value());
   return state_ == input_state::open &&
-         !connection_.is_lost();  // both may change while it is queued
+         !connection_.is_lost();  // both may change while this is queued
 }
 
-/// Notes the error of a receive, which may be an end: the first one.
+/// Notes the first error of a receive, which may be the end of the input.
 void request_side::note_error(const error_code& why) noexcept {
   if (state_ != input_state::open) return;
   advance(state_, why == error::eof ? input_event::end : input_event::fail, input_transitions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The face of a reply for handlers, and its operations: every rule that does not need the
-// connection is checked here. reply_side.cpp writes.
+// The public class for responses, and its operations: checks every rule that does not need the
+// connection. reply_side.cpp writes.
 #include <beck/http/response.hpp>
 
 #include <stdexcept>
@@ -11,7 +11,7 @@
 namespace beck::http {
 namespace {
 
-/// Refuses fields that belong to the server.
+/// Refuses fields that the server sets itself.
 void check_field(field f, std::string_view name) {
   if (f == field::content_length || f == field::transfer_encoding || f == field::connection ||
       f == field::date)

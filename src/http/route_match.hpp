@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a router has found out about a request: its path, decoded, and the parts that the names of
-// the pattern stand for. It lives as long as the exchange.
+// The result of a router for a request: the decoded path, and the captured parts. It lives as long
+// as the exchange.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class route_match {
   route_match(const route_match&) = delete;
   route_match& operator=(const route_match&) = delete;
 
-  /// Decodes the path of a request, in place of what was there. Throws std::bad_alloc.
+  /// Decodes the path of a request, in place of the former one. Throws std::bad_alloc.
   path_error decode(std::string_view raw) {
     clear();
     const std::size_t bytes = std::max(raw.size() + path_room, sizeof room_);
@@ -44,10 +44,9 @@ class route_match {
   }
   /// Returns whether decode() has succeeded.
   bool has_path() const noexcept { return has_path_; }
-  /// Returns the decoded path below the prefixes that handlers were mounted at: empty, or it begins
-  /// with "/".
+  /// Returns the decoded path below the prefixes of mounted handlers: empty, or it begins with "/".
   std::string_view path() const noexcept { return path_; }
-  /// Goes below a prefix: `below` is the rest of the path, `raw` all of path() as it was sent.
+  /// Enters a prefix: `below` is the rest of the path, `raw` all of path() as it was sent.
   void enter(std::string_view below, std::string_view raw) noexcept {
     const std::size_t skipped = path_.size() > below.size() ? path_.size() - below.size() : 0;
     std::size_t at = 0;
@@ -57,11 +56,10 @@ class route_match {
   }
   /// Returns the number of bytes of the prefixes as they were sent.
   std::size_t raw_prefix() const noexcept { return raw_prefix_; }
-  /// Counts a router. Returns false for one more than `most`.
+  /// Counts a router. Returns false if there are more than `most`.
   bool go_deeper(unsigned most) noexcept { return ++depth_ <= most; }
 
-  /// Adds a capture. Returns false for one more than captures_max, which routers in each other may
-  /// have together.
+  /// Adds a capture. Returns false beyond captures_max, which nested routers can reach together.
   bool add(std::string_view name, std::string_view value) noexcept {
     if (count_ == captures_max) return false;
     captures_[count_++] = {name, value};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Patterns are checked and taken apart once, when they are added. A search follows given texts as
-// far as they go, and comes back to the captures that it has passed.
+// Patterns are checked and split once, when they are added. A search prefers given texts, and
+// returns to the captures on its way if those lead nowhere.
 #include "http/route_table.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace beck::http::detail {
 namespace {
 
-/// Throws the exception of a pattern that cannot be added.
+/// Throws the exception for a pattern that cannot be added.
 [[noreturn]] void refuse(std::string_view pattern, std::string_view reason) {
   std::string text("http: the route \"");
   text.append(pattern.substr(0, 100)).append("\": ").append(reason);
@@ -90,7 +90,7 @@ std::uint32_t route_table::add_node(std::string_view text) {
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-/// Returns the node behind `{name}`, which is made if there is none.
+/// Returns the node after `{name}`; makes it if there is none.
 std::uint32_t route_table::follow_any(std::uint32_t at) {
   if (nodes_[at].any == 0) {
     const std::uint32_t made = add_node({});
@@ -99,8 +99,8 @@ std::uint32_t route_table::follow_any(std::uint32_t at) {
   return nodes_[at].any;
 }
 
-/// Puts a node between `at` and its parent: the text up to it has `bytes` bytes then. `at` is that
-/// node, and its former contents are those of its only child.
+/// Splits the node `at`: it keeps the first `bytes` bytes of its text, and gets one child with the
+/// rest of the text and all other contents.
 void route_table::split(std::uint32_t at, std::size_t bytes) {
   const std::uint32_t behind = add_node({});
   node& lower = nodes_[behind];
@@ -112,7 +112,7 @@ void route_table::split(std::uint32_t at, std::size_t bytes) {
   upper.children.push_back(behind);
 }
 
-/// Returns the node behind `text`, which is made if there is none.
+/// Returns the node after `text`; makes it if there is none.
 std::uint32_t route_table::follow(std::uint32_t at, std::string_view text) {
   while (!text.empty()) {
     const std::uint32_t child = nodes_[at].child_of(text[0]);
@@ -133,11 +133,11 @@ std::uint32_t route_table::follow(std::uint32_t at, std::string_view text) {
   return at;
 }
 
-/// Returns the node of a pattern, which is made if there is none; fills the names of `made`.
+/// Returns the node of a pattern; makes it if there is none. Fills the names of `made`.
 std::uint32_t route_table::reach(std::string_view pattern, route& made, bool& takes_rest) {
   check_pattern(pattern);
   std::uint32_t at = 0;
-  std::size_t given = 0;  // where the given text begins that was not followed yet
+  std::size_t given = 0;  // the beginning of the given text that was not followed yet
   for (std::size_t begin = 1, end = 0; end < pattern.size(); begin = end + 1) {
     end = std::min(pattern.find('/', begin), pattern.size());
     const bool is_last = end == pattern.size();
@@ -158,7 +158,7 @@ std::uint32_t route_table::reach(std::string_view pattern, route& made, bool& ta
   return follow(at, pattern.substr(std::min(given, pattern.size())));
 }
 
-/// Returns the place for the routes of a pattern.
+/// Returns the resource for a pattern.
 resource& route_table::place(std::string_view pattern, route& made) {
   bool takes_rest = false;
   node& at = nodes_[reach(pattern, made, takes_rest)];
@@ -215,7 +215,7 @@ void route_table::find(std::string_view path, route_search& to) const noexcept {
     std::size_t captures;
     bool any_tried;
   };
-  choice passed[segments_max + 1];  // the captures that may be tried yet, one a segment
+  choice passed[segments_max + 1];  // captures that may still be tried, one for each segment
   std::size_t choices = 0;
   std::size_t consumed = 0;
   std::size_t captures = 0;

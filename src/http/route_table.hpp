@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The routes of a router as a tree of texts, which share their beginnings, and the search in it.
-// Without I/O.
+// The routes of a router as a tree of texts, in which common prefixes are shared, and the search in
+// it. Without I/O.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct route_search {
   const resource* found = nullptr;
   std::size_t count = 0;  ///< of the captures
   std::array<std::string_view, captures_max> captures;
-  std::string_view below;  ///< the rest of the path with its "/"; empty if the path ends before
+  std::string_view below;  ///< the rest of the path with its "/"; empty if nothing follows
 };
 
 /// A radix tree of patterns. Thread: one that adds, or any number that search.
@@ -67,19 +67,19 @@ class route_table {
   /// was added.
   void mount(std::string_view prefix, std::unique_ptr<route> made);
   /// Finds the resource of a decoded path, which begins with "/". Never allocates. Visits a node at
-  /// most once, however many ways lead on.
+  /// most once, even if several paths lead to it.
   void find(std::string_view path, route_search& to) const noexcept;
 
   beck::detail::ref_count holders;
 
  private:
   struct node {
-    std::string text;   // that leads here; empty behind `{name}`
+    std::string text;   // the text before this node; empty after `{name}`
     std::string first;  // the first bytes of the texts of its children
     std::vector<std::uint32_t> children;
-    std::uint32_t any = 0;           // the node behind `{name}`; 0: none
-    std::unique_ptr<resource> here;  // of a path that ends here
-    std::unique_ptr<resource> rest;  // of all paths that go on
+    std::uint32_t any = 0;           // the node after `{name}`; 0: none
+    std::unique_ptr<resource> here;  // for paths that end here
+    std::unique_ptr<resource> rest;  // for all longer paths
 
     /// Returns the child whose text begins with `c`; 0 if there is none.
     std::uint32_t child_of(char c) const noexcept {

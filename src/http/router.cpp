@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The router: decodes the path once, finds the route, and answers what no route is for.
+// The router: decodes the path once, finds the route, and answers requests without a route.
 #include <beck/http/router.hpp>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace beck::http {
 namespace detail {
 namespace {
 
-constexpr unsigned depth_max = 8;  // of routers in each other
+constexpr unsigned depth_max = 8;  // of nested routers
 
 void say_not_found(void*, request&, response& r) {
   r.status(status::not_found).set(field::content_type, "text/plain; charset=utf-8");
@@ -63,7 +63,7 @@ constexpr handler_table unknown_method{&say_unknown_method, nullptr, nullptr, nu
 constexpr handler_table all_methods{&say_all_methods, nullptr, nullptr, nullptr, &keep};
 constexpr handler_table too_deep{&say_too_deep, nullptr, nullptr, nullptr, &keep};
 
-/// Makes a route of a handler, which is destroyed if that throws.
+/// Makes a route of a handler; destroys the handler if that throws.
 std::unique_ptr<route> own(void* handler, const handler_table& table, const route_options& how) {
   try {
     return std::make_unique<route>(handler, table, how.body_bytes(), how.waits_for_events());

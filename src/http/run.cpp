@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// run(): a server as a whole program, with a context a thread and an end on signals. Each context
-// has one coroutine, its life: objects, listening, serving, the end of the objects. All lives take
-// each step together, and the last one stops the contexts, whatever else runs there.
+// run(): a server as a whole program, with one thread for each context, and an end on signals. Each
+// context has one coroutine, its life: objects, listening, serving, the end of the objects. All
+// lives wait for each other at each step, and the last one stops the contexts, with all other work
+// there.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -32,7 +33,7 @@ constexpr duration forsake_max(1'000'000'000);  // for handlers that were cut
 
 }  // namespace
 
-/// What one run() has. Thread: that of run(), but for lives.
+/// The state of one run(). Thread: that of run(), except for lives.
 class serving_program {
  public:
   serving_program(server& what, const run_options& how, std::size_t contexts);
@@ -40,7 +41,7 @@ class serving_program {
   void run();
 
  private:
-  /// A context and its turn to take the next step.
+  /// A context, and the event that lets its life take the next step.
   struct place {
     explicit place(std::size_t number) noexcept : index(number) {}
     std::size_t index;
@@ -48,7 +49,8 @@ class serving_program {
     const worker* serves = nullptr;
     auto_reset_event turn{concurrent};
   };
-  /// Destroys the objects of a context: the oldest task of that has it, so it is the last to go.
+  /// Destroys the objects of a context. It belongs to the context's oldest task, so it is destroyed
+  /// last.
   class objects_of {
    public:
     objects_of(serving_program& of, std::size_t index) noexcept : of_(&of), index_(index) {}
@@ -80,8 +82,8 @@ class serving_program {
   std::shared_ptr<server_state> server_;
   run_options how_;
   std::deque<place> places_;
-  std::atomic<std::size_t> missing_;  // lives that have not taken the present step
-  stop_source starting_, ending_;     // stops of T::start() and T::stop()
+  std::atomic<std::size_t> missing_;  // lives that have not finished the present step
+  stop_source starting_, ending_;     // they stop T::start() and T::stop()
   std::mutex mutex_;
   std::exception_ptr failed_;  // under the lock until all contexts have stopped
   std::atomic<bool> may_serve_{true};
@@ -111,24 +113,24 @@ void serving_program::run() {
   co_spawn(first_, obey_signals(), detached);
   for (place& one : places_) {
     co_spawn(*one.context, live(*this, one), [this](std::exception_ptr error) {
-      if (!error) return;  // no memory for a life: the others cannot meet it
+      if (!error) return;  // no memory for a life: the others would wait for it
       fail(std::move(error));
       stop_contexts();
     });
   }
   try {
     first_.run();
-  } catch (...) {  // of other work on the context
+  } catch (...) {  // an exception of other work on the context
     fail(std::current_exception());
   }
   stop_contexts();
   if (others_) others_->join();
   for (const place& one : places_)
-    if (one.serves != nullptr) server_->remove(*one.serves);  // one that has not ended
+    if (one.serves != nullptr) server_->remove(*one.serves);  // a worker that has not ended
   if (failed_) std::rethrow_exception(failed_);
 }
 
-/// The life of a context. It never ends by itself: its objects go with the context.
+/// The life of a context. It never ends by itself: its objects are destroyed with the context.
 task<> serving_program::live(serving_program& self, place& here) {
   objects_of own(self, here.index);
   const auto serves = std::make_shared<worker>(self.server_, here.context->get_executor());
@@ -151,7 +153,7 @@ task<> serving_program::begin(place& here, objects_of& own, worker& serves) {
     auto started = co_await with_stop(starting_.get_token(), own.start(*here.context));
     if (!started.error() && !starting_.stop_requested()) serves.open();
     serves.forsake_after(forsake_max);
-  } catch (...) {  // one that the end itself has caused is no failure
+  } catch (...) {  // a failure that the end itself has caused does not count
     if (!server_->is_stopping()) fail(std::current_exception());
   }
 }
@@ -172,7 +174,7 @@ task<> serving_program::serve(std::shared_ptr<worker> serves) {
   }
 }
 
-/// Stops the objects of a context, those that were started.
+/// Stops those objects of a context that were started.
 task<> serving_program::stop(objects_of& own) {
   try {
     auto stopped = co_await timeout(with_stop(ending_.get_token(), own.stop()), stop_max);
@@ -199,9 +201,9 @@ task<> serving_program::objects_of::stop() {
   while (started_ != 0) co_await of_->how_.objects_[--started_]->stop(index_);
 }
 
-/// Waits until the lives of all contexts have come here.
+/// Waits until the lives of all contexts have reached this step.
 task<> serving_program::meet(place& here) {
-  // Acquire and release: what each has done before is seen by all of them behind.
+  // Acquire and release: the work of each life before this is visible to all lives after it.
   if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     missing_.store(places_.size(), std::memory_order_relaxed);  // published by the events
     for (place& one : places_) one.turn.set();
@@ -209,7 +211,7 @@ task<> serving_program::meet(place& here) {
   beck::ignore(co_await here.turn.wait());
 }
 
-/// All contexts listen, or one could not.
+/// Called when each context listens or has failed.
 void serving_program::listening() {
   try {
     const bool may_serve = !starting_.stop_requested();
@@ -222,7 +224,7 @@ void serving_program::listening() {
   }
 }
 
-/// The first signal begins the end, the second one cuts it short, the third one ends all at once.
+/// Begins the end at the first signal, shortens it at the second, ends at once at the third.
 task<> serving_program::obey_signals() {
   auto arrived = co_await signals_.async_wait();
   if (arrived.error()) co_return;
@@ -239,7 +241,7 @@ task<> serving_program::obey_signals() {
   stop_contexts();
 }
 
-/// Keeps the first exception. What has not begun does not begin.
+/// Keeps the first exception. Steps that have not begun are skipped.
 void serving_program::fail(std::exception_ptr error) noexcept {
   {
     const std::lock_guard locked(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The server: what all contexts share, and serve(), which is one worker on one context. A stop of
-// the scope that awaits serve() drains the worker.
+// The server: its shared state, and serve(), which is one worker on one context. A stop of the
+// scope that awaits serve() drains the worker.
 #include <beck/http/server.hpp>
 
 #include <stdexcept>
@@ -56,7 +56,7 @@ bool server_state::add(const std::shared_ptr<worker>& one,
   return stopped_;
 }
 
-/// Waits for a stop() of another thread, which may be about to post to the worker's context.
+/// Removes a worker. Waits for a stop() on another thread that may post to the worker's context.
 void server_state::remove(const worker& one) noexcept {
   const std::lock_guard guard(mutex_);
   std::erase_if(workers_, [&one](const std::weak_ptr<worker>& w) {

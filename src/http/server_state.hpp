@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the contexts of a server share: the handler, the limits, the endpoints and the counters.
+// The state that all contexts of a server share: handler, limits, endpoints and counters.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace beck::http::detail {
 
 class worker;
 
-/// The shared part of a server. Thread: any where it has a lock, else before the first serve().
+/// The shared state of a server. Thread: any for functions with a lock, others before the first
+/// serve().
 class server_state {
  public:
   server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
@@ -59,17 +60,17 @@ class server_state {
 
   /// Opens a listener for each endpoint. Throws io_error, std::logic_error without endpoints.
   std::vector<std::unique_ptr<listener>> open_listeners(const any_io_executor& executor);
-  /// Adds a worker that stop() reaches, and its counters for good. Returns whether the server has
-  /// been stopped before.
+  /// Adds a worker for stop() to reach, and keeps its counters for good. Returns whether the server
+  /// was stopped before.
   bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
-  /// Removes a worker that has ended: stop() never touches its context again.
+  /// Removes a worker that has ended: afterwards stop() never touches its context.
   void remove(const worker& one) noexcept;
   void stop(duration grace) noexcept;
-  /// Makes is_stopping() true, and nothing else.
-  // Relaxed, as the read: only the value counts.
+  /// Makes is_stopping() true, and does nothing else.
+  /// Relaxed, as the read: only the value matters.
   void announce_stop() noexcept { stopping_.store(true, std::memory_order_relaxed); }
   bool is_stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
-  /// Counts the contexts that serve; relaxed: a share of the descriptors need not be exact.
+  /// Counts the contexts that serve. Relaxed: a share of the descriptors need not be exact.
   void count_serving(int change) noexcept {
     serving_.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed);
   }
@@ -96,7 +97,7 @@ class server_state {
   std::atomic<bool> stopping_{false};
 };
 
-/// A server's share of its state, which what serve() has started keeps alive.
+/// A server's share of its state. Tasks of serve() own further shares.
 struct server_handle {
   std::shared_ptr<server_state> state;
 };

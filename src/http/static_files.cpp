@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way from a request to an open file. file_reply.cpp answers with that, file_listing.cpp with a
+// From a request to an open file. file_reply.cpp answers with the file, file_listing.cpp with a
 // folder.
 #include <beck/http/static_files.hpp>
 
@@ -34,7 +34,7 @@ std::string in_lower_case(std::string_view text) {
 /// Returns whether a segment of a path begins with a dot.
 bool is_hidden(std::string_view path) noexcept { return path.find("/.") != std::string_view::npos; }
 
-/// Replies with 405, or to OPTIONS with the methods.
+/// Replies with 405, or to OPTIONS with the list of methods.
 void say_methods(request& q, response& r) {
   r.set(field::allow, "GET, HEAD, OPTIONS");
   if (q.method() == method::options) {
@@ -46,8 +46,8 @@ void say_methods(request& q, response& r) {
   }
 }
 
-/// Replies with the same target, with a slash behind its path. That begins with one slash, so it
-/// never leads to another host.
+/// Redirects to the same target with a slash after its path. The path begins with exactly one
+/// slash, so the redirect never leads to another host.
 void redirect_to_slash(request& q, response& r) {
   std::string target(split_target(q.target()).path);
   target += '/';
@@ -56,7 +56,8 @@ void redirect_to_slash(request& q, response& r) {
   say(r, status::moved_permanently, "the folder has a slash at its end\n");
 }
 
-/// Returns the open folder of the context of the request. Waits for the device once.
+/// Returns the open folder of the request's context. The first call opens it, and may block on the
+/// device.
 open_site& open_here(const file_site& site, connection& on, error_code& ec) {
   std::shared_ptr<void>& kept = on.server_worker().local(&site);
   if (kept == nullptr) kept = std::make_shared<open_site>(on.executor(), site.settings);
@@ -80,7 +81,7 @@ task<> answer_file(file_call call, std::string name) {
   }
 }
 
-/// Replies to a path with a slash at its end. `folder`: without it; empty for the root.
+/// Replies to a path with a slash at its end. `folder`: the path without it; empty for the root.
 task<> answer_folder(file_call call, std::string folder) {
   const file_settings& settings = call.site.settings;
   if (!settings.index.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Paths and queries are decoded once, byte by byte, into memory of the caller's.
+// Paths and queries are decoded once, byte by byte, into the caller's memory.
 #include <beck/http/target.hpp>
 
 #include <cstdint>
@@ -33,10 +33,10 @@ path_error check_byte(char c, bool was_escaped) noexcept {
   return was_escaped && c == '/' ? path_error::escaped_slash : path_error::none;
 }
 
-/// Returns whether a path is decoded already, and has nothing that could be refused. Requires that
-/// a block behind `path` is readable; it ends the path.
+/// Returns whether a path needs no decoding and contains nothing that could be refused. Requires
+/// that a block after `path` is readable, and that it ends the path.
 bool is_plain(std::string_view path) noexcept {
-  std::uint32_t begins = 0;  // the bytes of a block behind a slash
+  std::uint32_t begins = 0;  // the bytes of a block that follow a slash
   for (std::size_t i = 0; i < path.size(); i += beck::detail::byte_block::bytes) {
     const beck::detail::byte_block block(path.data() + i);
     const std::uint32_t slashes = block.equal('/');
@@ -48,8 +48,8 @@ bool is_plain(std::string_view path) noexcept {
   return true;
 }
 
-/// Decodes the byte of a parameter at `at`, which becomes the offset of the next one. Returns false
-/// if it is malformed.
+/// Decodes the byte of a parameter at `at`, and moves `at` to the next one. Returns false if it is
+/// malformed.
 bool take_byte(std::string_view raw, std::size_t& at, char& c) noexcept {
   c = raw[at] == '+' ? ' ' : raw[at];
   if (raw[at] == '%') {
@@ -100,7 +100,7 @@ decoded_path functions::decode_path(std::string_view raw, mutable_buffer room) n
     if (is_plain({out, raw.size()})) return {path_error::none, {out, raw.size()}};
   }
   std::size_t bytes = 0;
-  std::size_t segment = 1;  // where the present one begins in `out`
+  std::size_t segment = 1;  // the beginning of the present segment in `out`
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const bool is_escaped = raw[i] == '%';
     if (is_escaped && !detail::is_escape(raw, i)) return {path_error::bad_escape, {}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// URLs are taken apart from the left. What is resolved is written as text and then parsed like any
-// other URL, so that nothing leaves here that parse_url() would refuse.
+// URLs are split from the left. The result of a resolution is written as text and parsed like any
+// other URL, so that it is never one that parse_url() would refuse.
 #include <beck/http/url.hpp>
 
 #include <cstring>
@@ -27,7 +27,7 @@ constexpr std::string_view url_error_texts[] = {
 };
 static_assert(std::size(url_error_texts) == static_cast<unsigned>(url_error::bad_character) + 1);
 
-/// Returns whether all characters are of the class, or escaped.
+/// Returns whether all characters are in the class, or escaped.
 bool is_encoded(std::string_view text, detail::character_class allowed) noexcept {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (detail::is_escape(text, i))
@@ -45,11 +45,11 @@ bool ends_in_number(std::string_view host) noexcept {
   const std::string_view label = host.substr(host.rfind('.') + 1);
   if (label.empty()) return false;
   if (label.size() > 1 && label[0] == '0' && detail::lower(label[1]) == 'x')
-    return detail::all_in(label.substr(2), detail::is_hex);  // also if there is nothing behind
+    return detail::all_in(label.substr(2), detail::is_hex);  // also if nothing follows
   return detail::all_in(label, detail::is_digit);
 }
 
-/// Finds the form of a host that is not in brackets; returns whether it is one.
+/// Finds the kind of a host that is not in brackets. Returns false if it is malformed.
 bool is_host(std::string_view host, host_kind& kind) noexcept {
   if (host.empty() || host.size() > host_bytes_max || !detail::all_in(host, detail::in_host) ||
       host.find('%') != std::string_view::npos)
@@ -65,7 +65,7 @@ bool is_host(std::string_view host, host_kind& kind) noexcept {
 bool is_ipv6(std::string_view text) noexcept {
   error_code ec;
   static_cast<void>(ip::make_address_v6(text, ec));
-  return !ec && text.find('%') == std::string_view::npos;  // a scope means nothing to a server
+  return !ec && text.find('%') == std::string_view::npos;  // a scope has no meaning for a server
 }
 
 url_error parse_port(std::string_view digits, std::uint16_t& port) noexcept {
@@ -102,7 +102,7 @@ url_error parse_authority(std::string_view text, url& to) noexcept {
   return error;
 }
 
-/// The parts of a URL or a reference behind its authority.
+/// The parts of a URL or a reference after its authority.
 struct url_rest {
   std::string_view path;
   std::string_view query;
@@ -125,7 +125,7 @@ url_error split_rest(std::string_view text, url_rest& to) noexcept {
              : url_error::bad_character;
 }
 
-/// Writes the result of resolve_reference(); remembers whether it had room.
+/// Writes the result of resolve_reference(); notes whether there was room.
 class url_writer {
  public:
   explicit url_writer(mutable_buffer room) noexcept
@@ -138,8 +138,8 @@ class url_writer {
     at_ += text.size();
   }
 
-  /// Removes "." and ".." from the path that was written from `begin` on (RFC 3986, section 5.2.4).
-  /// It is empty or begins with "/".
+  /// Removes "." and ".." from the path written from `begin` on (RFC 3986, section 5.2.4). That
+  /// path is empty or begins with "/".
   void remove_dot_segments(std::size_t begin) noexcept {
     const std::string_view whole(text_, at_);
     std::size_t to = begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The block cache: one per thread, found through a constinit thread-local pointer. A header in
-// front of each block names the owning cache and the size class. Under AddressSanitizer every block
+// The block cache: one for each thread, found through a constinit thread-local pointer. A header
+// before each block names the owning cache and the size class. Under AddressSanitizer every block
 // comes from the general allocator, so that the sanitizer sees each allocation and each free.
 #include <beck/detail/block.hpp>
 
@@ -136,7 +136,7 @@ class block_cache {
   }
 
   std::uint64_t misses() const noexcept { return misses_; }
-  /// Returns what counts the blocks of the thread that uses this cache; nullptr if nothing does.
+  /// Returns the watch that counts the blocks of this cache's thread; nullptr if there is none.
   block_watch* watch() const noexcept { return watch_; }
 
   block_cache* idle_next = nullptr;
@@ -162,7 +162,7 @@ constinit thread_local block_cache* this_cache [[gnu::tls_model("initial-exec")]
 struct watching_cache : block_cache {
   watching_cache(block_cache& before, block_watch& counts) noexcept
       : block_cache(&counts), usual(before) {}
-  block_cache& usual;  // the thread's cache, which it has again afterwards
+  block_cache& usual;  // the thread's normal cache, which it gets back afterwards
 };
 
 block_watch* this_watch() noexcept { return this_cache != nullptr ? this_cache->watch() : nullptr; }
@@ -192,7 +192,7 @@ class cache_use {
   cache_use& operator=(const cache_use&) = delete;
 };
 
-/// Gives the calling thread a cache.
+/// Makes a cache for the calling thread.
 [[gnu::noinline]] block_cache* make_cache() {
   static_cast<void>(of_this_thread<cache_use>::get());
   return this_cache;
@@ -211,7 +211,7 @@ class cache_use {
 }  // namespace
 
 void* allocate_block(std::size_t bytes) {
-  // Bytes that overflow here, as 0, give class 0, which has no free blocks.
+  // A number of bytes that overflows here, and 0, has class 0, which has no free blocks.
   const std::size_t size_class = (bytes + class_bytes - 1) / class_bytes;
   if (block_cache* const cache = this_cache; cache != nullptr && size_class < classes) [[likely]] {
     if (void* const block = cache->take_free(size_class); block != nullptr) [[likely]]

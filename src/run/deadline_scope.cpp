@@ -25,9 +25,9 @@ const executor_table& clock_of(const any_io_executor& executor) {
 
 void check_clock(const any_io_executor& executor) { static_cast<void>(clock_of(executor)); }
 /// The in-flight message of a deadline_timer on an executor whose timers expire concurrently with
-/// its entries. There a deadline_timer may be destroyed while its timer expires. So a block of its
-/// own waits for the time, is posted to the executor, and there finds out whether the
-/// deadline_timer still exists.
+/// its entries. There a deadline_timer may be destroyed while its timer expires. So a separate
+/// block waits for the time, is posted to the executor, and checks there whether the deadline_timer
+/// still exists.
 class deadline_timer::expiry_message final : private timer_entry, private queue_entry {
  public:
   static expiry_message* arm(deadline_timer& owner) {

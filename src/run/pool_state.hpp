@@ -88,8 +88,8 @@ class pool_state {
   std::condition_variable detached_;
   std::vector<std::thread> threads_;  // touched by the owner only
 
-  /// Units of outstanding work. Reaches 0 only under the lock, so the thread that takes the last
-  /// unit away cannot find the pool destroyed before it has left it.
+  /// Units of outstanding work. Reaches 0 only under the lock, so the pool cannot be destroyed
+  /// before the thread that removes the last unit has left it.
   std::atomic<long> work_{0};
 
   std::mutex trees_mutex_;

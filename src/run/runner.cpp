@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The runner's delivery of entries, the way of a coroutine through another executor and back, and
+// The runner's delivery of entries, a coroutine's reschedule through another executor and back, and
 // the mark of a call that starts an operation.
 #include <beck/base/error.hpp>
 #include <beck/detail/initiating_call.hpp>
@@ -31,7 +31,7 @@ constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { retur
 
 }  // namespace
 
-/// Refuses the operation in a stopped scope; it completes behind the entries that are queued on the
+/// Refuses the operation in a stopped scope; it completes after the entries that are queued on the
 /// coroutine's own executor.
 void schedule_operation::refuse() noexcept { refused_ = home_->stop_result(); }
 

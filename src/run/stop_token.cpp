@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The state that sources, tokens and registrations share: two counts, and a list of registrations
-// whose lock is never held while one of them is called.
+// The state that sources, tokens and registrations share: two counts, and a list of registrations.
+// The lock of the list is never held while a registration is called.
 #include <beck/run/stop_token.hpp>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way of a stop from a scope to all scopes below it. The user decides how many there are and
-// how deep, so the walk does not recurse; and it calls no code of others while it holds a lock.
+// The walk of a stop from a scope to all scopes below it. The user decides how many there are and
+// how deep, so the walk does not recurse; and it calls no other code while it holds a lock.
 #pragma once
 
 #include <beck/detail/scope.hpp>

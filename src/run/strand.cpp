@@ -11,7 +11,7 @@
 namespace beck::detail {
 namespace {
 
-/// The shared state of a strand. References: one of each executor that names it, and one while it
+/// The shared state of a strand. References: one for each executor that names it, and one while it
 /// is scheduled on the inner executor.
 class strand_state final : public queue_entry {
  public:
@@ -38,14 +38,14 @@ class strand_state final : public queue_entry {
     return where != nullptr && where->is_inside(this);
   }
   /// Enters the strand on the calling thread, without queueing on the inner executor. Returns false
-  /// if the strand is not idle, or the caller not inside the inner executor.
+  /// if the strand is not idle, or if the caller is not inside the inner executor.
   bool enter() noexcept {
     if (runner::current() == nullptr || !inner_.running_in_this_thread() || !queue_.begin())
       return false;
     retain();
     return true;
   }
-  /// Leaves the strand; if it has entries left, posts it behind the entries of the inner executor.
+  /// Leaves the strand; if it has entries left, posts it after the entries of the inner executor.
   void go_on() {
     if (queue_.rest()) {
       release();
@@ -85,8 +85,8 @@ class strand_state final : public queue_entry {
     }
   }
 
-  /// Destroys the queued handlers un-run, because the queue of the inner executor is being
-  /// destroyed. Handlers that they post meanwhile are destroyed as well.
+  /// Destroys the queued handlers without running them, because the queue of the inner executor is
+  /// being destroyed. Also destroys handlers that they post meanwhile.
   void destroy_queued() noexcept {
     do {
       while (queue_entry* const oldest = queue_.pop()) oldest->run(oldest, nullptr);

@@ -54,7 +54,7 @@ class basic_strand_queue {
     return ordered_.pop();
   }
 
-  /// Gives the ownership up if the queue is empty, and returns true; the queue may be destroyed by
+  /// Releases the ownership if the queue is empty, and returns true; the queue may be destroyed by
   /// then. Returns false if there are entries left. Thread: the owner.
   bool rest() noexcept {
     if (!ordered_.empty()) return false;

@@ -48,8 +48,8 @@ class task_trees {
   std::uint64_t adopted_ = 0;
 };
 
-/// Prints the exception that escaped a detached task (and where that was spawned), or a handler of
-/// a pool, to stderr, and calls std::terminate.
+/// Prints to stderr the exception that escaped from a detached task (and the place where that was
+/// spawned) or from a handler of a pool, and calls std::terminate.
 [[noreturn]] void terminate_unhandled(std::exception_ptr error,
                                       const std::source_location* spawned_at = nullptr) noexcept;
 

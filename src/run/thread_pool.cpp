@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a pool's threads share one queue: at most one woken thread is on its way to the queue at a
-// time; when it takes an entry and leaves others behind, it wakes the next thread.
+// The threads of a pool share one queue. At most one woken thread is on its way to the queue at a
+// time; if it takes an entry and leaves others, it wakes the next thread.
 #include <beck/run/thread_pool.hpp>
 
 #include <algorithm>

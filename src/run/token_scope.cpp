@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The relay between a stop token and a scope. It is a block of its own because the scope may end
+// The relay between a stop token and a scope. It is a separate block because the scope may end
 // while the message is in flight: then the message finds no scope, and frees the block.
 #include <beck/detail/token_scope.hpp>
 
@@ -19,9 +19,9 @@ class stop_relay final : private stop_registration, private queue_entry {
     return relay;
   }
 
-  /// Cuts the relay off from its scope, which ends. Thread: inside the scope's executor.
+  /// Disconnects the relay from its scope, which ends. Thread: inside the scope's executor.
   void disconnect() noexcept {
-    remove();  // from now on send() is not called
+    remove();  // from now on send() is never called
     bool last = false;
     {
       const state_guard guard(lock_);

@@ -13,7 +13,7 @@ namespace beck::testing::sim {
 using namespace detail;
 namespace {
 
-/// Returns the part of a report that is equal in each run: the text up to the first ";" or line
+/// Returns the part of a report that is the same in each run: the text up to the first ";" or line
 /// break, without numbers.
 std::string shape_of(std::string_view report) {
   const std::size_t first = report.find_first_not_of("=\r\n ");

@@ -121,7 +121,7 @@ attempt_start checker::start_of(std::uint64_t seed) const {
   return start;
 }
 
-/// Runs the program once; if asked for, a second time, whose hash must be equal.
+/// Runs the program once, or with twice() a second time, whose hash must be equal.
 attempt checker::run_once(const attempt_start& start) const {
   attempt first = run_here(start, program_);
   first.runs = 1;

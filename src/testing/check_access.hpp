@@ -40,7 +40,7 @@ struct check_access {
 namespace beck::testing::sim {
 using namespace detail;
 
-/// Converts between the tapes that users hold and the simulator's.
+/// Converts between the tapes of users and those of the simulator.
 struct tape_access {
   static tape make(const sim_tape& draws);
   static const sim_tape& draws_of(const tape& from) noexcept;

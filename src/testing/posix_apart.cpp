@@ -70,7 +70,7 @@ std::string read_all(int fd) {
   ::_exit(0);
 }
 
-/// Reads the result that the child has sent. Returns false if not even the header is complete.
+/// Reads the result that the child has sent. Returns false if the header is incomplete.
 bool parse(const std::string& sent, attempt& result) {
   attempt_header header;
   if (sent.size() < sizeof header) return false;
@@ -110,7 +110,7 @@ attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max
   if (errors.get() < 0 || ::pipe(ends) != 0) refuse("running a program in a child process");
   const unique_fd results(ends[0]);
   unique_fd child_end(ends[1]);
-  std::fflush(nullptr);  // buffered text would be written twice
+  std::fflush(nullptr);  // the child would write buffered text a second time
   const pid_t child = ::fork();
   if (child < 0) refuse("fork");
   if (child == 0) be_child(body, cpu_us_max, child_end.get(), errors.get());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Handlers of fatal signals (sigaction(2)). They call only functions that signal-safety(7) allows:
-// they write data that is ready in the world. Afterwards the signal has the effect that it would
-// have had without them.
+// they write data that the world has ready. Afterwards the signal has the effect that it would have
+// without them.
 #include <cerrno>
 #include <csignal>
 #include <cstring>

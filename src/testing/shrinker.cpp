@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The passes of the search, and the public function that runs it. Each pass ends: it goes over a
+// The passes of the search, and the public function that runs it. Each pass ends: it visits a
 // stream once for each length of span, and every accepted candidate is smaller than the one before.
 #include "testing/shrinker.hpp"
 
@@ -73,7 +73,7 @@ const sim_tape& shrinker::run() {
   for (std::uint64_t before = 0; !exhausted() && before != fingerprint(best_);) {
     before = fingerprint(best_);
     calm_streams();
-    // From the last stream to the first: the first ones decide which draws of the later ones are
+    // From the last stream to the first: the first streams decide which draws of the later ones are
     // made at all.
     for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) cut_tails(stream);
     for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) calm_spans(stream);

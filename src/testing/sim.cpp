@@ -226,7 +226,7 @@ static_assert(static_cast<int>(fault::call_slow) == static_cast<int>(sim_fault::
 const char* to_string(fault which) noexcept { return to_text(static_cast<sim_fault>(which)); }
 
 /// Sets the default profile. Faults that end a connection are rare enough for most conversations to
-/// end well, and common enough for a few hundred seeds to meet them.
+/// succeed, and common enough to occur within a few hundred seeds.
 faults::faults() noexcept {
   set(fault::loss, 0.01).set(fault::reordering, 0.05).set(fault::stall, 0.02);
   set(fault::reset, 0.001).set(fault::end, 0.001);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads names and dates out of certificates, without trusting their lengths or their bytes.
+// Reads names and dates from certificates, without relying on their lengths or their bytes.
 #include "tls/failure.hpp"
 
 #include <openssl/x509v3.h>
@@ -42,7 +42,7 @@ std::string address_text(std::string_view bytes) {
   return all;
 }
 
-/// Returns the common name, or all of the name in one line.
+/// Returns the common name, or the whole name in one line.
 std::string text_of(const X509_NAME* name, const char* if_empty) {
   const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
   if (at >= 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The settings of all connections, those of clients, and the notes of a connection, which OpenSSL
-// frees with its SSL as "external data".
+// The settings common to all connections, those of clients, and the notes of a connection, which
+// OpenSSL frees with its SSL as "external data".
 #include "tls/contexts.hpp"
 
 #include <new>
@@ -42,7 +42,8 @@ void set_status_callback(SSL_CTX* context, int (*callback)(SSL*, void*), void* a
 }
 
 ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settings) {
-  // 1.2 with forward secrecy and authenticated ciphers only; those of 1.3 are all of this kind.
+  // TLS 1.2 with forward secrecy and authenticated ciphers only; all ciphers of 1.3 are of this
+  // kind.
   constexpr const char* ciphers_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL";
   constexpr int security_level = 2;  // 112 bits: RSA 2048, P-224, SHA-224
   char groups[] = "X25519:P-256:P-384";
@@ -68,8 +69,8 @@ ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settin
   return made;
 }
 
-/// What a client has loaded at one time, and the sessions that were verified with it: a ticket that
-/// an older connection brings after a reload must not stand for a check of today.
+/// The files that a client has loaded at one time, and the sessions verified with them. A ticket
+/// that an older connection receives after a reload must not count as a check with the new files.
 class client_generation {
  public:
   explicit client_generation(const client_settings& settings)

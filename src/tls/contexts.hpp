@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The shared states of the two contexts: they make the objects of OpenSSL that sessions work with.
-// Everything about certificates, verification, tickets and protocols is set here, so that the
-// engine and the session know nothing of it. Also here: what belongs to one connection besides its
-// SSL, which owns it, and the log of secrets for programs that look into captured packets.
+// The shared states of the two contexts: they make the OpenSSL objects that sessions use.
+// Certificates, verification, tickets and protocols are set up here, so that the engine and the
+// session need not know them. Also here: the notes of one connection besides its SSL, which owns
+// them, and the log of secrets for programs that decrypt captured packets.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace beck::tls::detail {
 
 class ticket_store;
 
-/// The values behind the options that both sides have, before anything was loaded.
+/// The common options of both sides, before any file is loaded.
 struct common_settings {
   int version_min = TLS1_2_VERSION;
   int version_max = TLS1_3_VERSION;
-  std::string protocols;  ///< as ALPN has them: a byte of length before each
+  std::string protocols;  ///< in ALPN's form: a length byte before each
   bool resumes = true;
 };
 
@@ -33,20 +33,20 @@ struct client_settings : common_settings {
   trust_settings trust;
   std::vector<key_hash> pins;
   bool demands_ocsp = false;
-  identity_source identity;  ///< without a chain: none
+  identity_source identity;  ///< without a chain: no identity
 };
 
 struct server_settings : common_settings {
-  std::vector<identity_source> identities;  ///< the first one is for names that no other has
+  std::vector<identity_source> identities;  ///< the first is the default for unknown names
   trust_settings clients;
   bool asks_clients = false;
   bool demands_clients = false;
-  std::shared_ptr<ticket_store> tickets;  ///< none: those of one server alone
+  std::shared_ptr<ticket_store> tickets;  ///< empty: keys of one server only
 };
 
-/// Returns a context with the settings that both sides share: versions, ciphers and groups; no
-/// renegotiation, no compression, no early data, buffers that are freed when they are empty.
-/// Throws std::bad_alloc.
+/// Returns a context with the settings common to both sides: versions, ciphers and groups; no
+/// renegotiation, no compression, no early data, buffers that are freed when they are empty. Throws
+/// std::bad_alloc.
 ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settings);
 
 class server_generation;
@@ -55,16 +55,16 @@ class client_generation;
 /// The state of a server_context. Thread: any.
 class server_state {
  public:
-  /// Throws as load_identity() and trust. Requires that the settings have keys of tickets.
+  /// Throws as load_identity() and trust. Requires that the settings have ticket keys.
   explicit server_state(server_settings settings);
 
-  /// Makes an object for one connection, which accepts. It keeps the settings of now. Throws
+  /// Makes the object of one accepted connection. It keeps the present settings. Throws
   /// std::bad_alloc.
   ssl_ptr make_session() const;
-  /// Reads all files again, for the sessions that are made from now on. Throws as the constructor,
-  /// and leaves everything as it was.
+  /// Reads all files again, for sessions made from now on. Throws as the constructor, and then
+  /// changes nothing.
   void reload();
-  /// Returns the first moment at which a certificate has expired, in seconds from 1970.
+  /// Returns the first time at which a certificate has expired, in seconds since 1970.
   std::int64_t end() const;
 
  private:
@@ -81,12 +81,12 @@ class client_state {
   /// Throws as trust and load_identity().
   explicit client_state(client_settings settings);
 
-  /// Makes an object for one connection, which connects, with SNI and the expected name or address
-  /// set. Throws std::bad_alloc, std::invalid_argument for a name that is neither a host name nor
-  /// an address.
+  /// Makes the object of one connection to a server, with SNI and the expected name or address set.
+  /// Throws std::bad_alloc, std::invalid_argument for a name that is neither a host name nor an
+  /// address.
   ssl_ptr make_session(beck::detail::text_view name);
-  /// Reads all files again, and forgets all sessions. Throws as the constructor, and leaves
-  /// everything as it was.
+  /// Reads all files again, and forgets all sessions. Throws as the constructor, and then changes
+  /// nothing.
   void reload();
 
  private:
@@ -95,25 +95,26 @@ class client_state {
   std::shared_ptr<client_generation> generation_;
 };
 
-/// Notes of a connection. They go with the SSL that they are attached to.
+/// Notes of a connection. They are freed with the SSL that they are attached to.
 struct connection_notes {
   peer_check peer;
   std::shared_ptr<const void> settings;  ///< kept alive: callbacks of OpenSSL use them
 };
 
-/// Attaches notes to `ssl`, whose settings are kept alive. Throws std::bad_alloc.
+/// Attaches notes to `ssl`, and keeps `settings` alive with them. Throws std::bad_alloc.
 connection_notes& attach_notes(SSL* ssl, std::shared_ptr<const void> settings);
 /// Returns the notes of `ssl`, or nullptr.
 connection_notes* notes_of(const SSL* ssl) noexcept;
 
-/// Sets the callback about OCSP: OpenSSL's own is a macro that casts as C does.
+/// Sets the callback for OCSP responses. OpenSSL's own function is a macro with a C cast.
 void set_status_callback(SSL_CTX* context, int (*callback)(SSL*, void*), void* argument) noexcept;
 
-/// Makes connections of the context append their secrets to the file, which is made readable for
-/// its owner alone. Returns whether it could be opened. Source: the format of SSLKEYLOGFILE.
+/// Makes connections of the context append their secrets to the file, which only its owner may
+/// read. Returns whether it could be opened. Source: the format of SSLKEYLOGFILE.
 bool log_keys_to(SSL_CTX* context, const char* path);
 
-/// Calls log_keys_to() with the environment variable SSLKEYLOGFILE, in a build that allows it.
+/// Calls log_keys_to() with the file of the environment variable SSLKEYLOGFILE, in a build that
+/// allows it.
 void log_keys_if_asked(SSL_CTX* context);
 
 }  // namespace beck::tls::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// OpenSSL reads from the input by the BIO below, record by record (its read_ahead is off), and
-// writes behind the output. A write never waits, so no call has to be repeated with the same bytes.
+// OpenSSL reads from the input through the BIO below, record by record (its read_ahead is off), and
+// appends to the output. A write never waits, so no call has to be repeated with the same bytes.
 #include "tls/engine.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace beck::tls::detail {
 namespace {
 
-constexpr std::size_t small_record = 1400;        // fits a packet: the peer can use it at once
-constexpr std::size_t small_bytes = 131'072;      // then records are large
-constexpr std::int64_t pause_ns = 1'000'000'000;  // after it they are small again
+constexpr std::size_t small_record = 1400;        // fits into a packet: the peer can use it at once
+constexpr std::size_t small_bytes = 131'072;      // after so many bytes records are large
+constexpr std::int64_t pause_ns = 1'000'000'000;  // after such a pause they are small again
 constexpr int control_set_ktls = 72;  // BIO_CTRL_SET_KTLS, if OpenSSL is built without it, too
 constexpr std::uint64_t messages_free = 32;  // in each counted_ns
 constexpr std::uint64_t bytes_a_message = 65'536;
@@ -63,7 +63,7 @@ int engine_bio::write(BIO* bio, const char* bytes, std::size_t count, std::size_
   engine& e = of(bio);
   BIO_clear_retry_flags(bio);
   *done = count;
-  e.met_message_ = true;  // in a read it is an answer
+  e.met_message_ = true;  // an output during a read answers a message
   if (e.more_output_.empty() && count <= sizeof(work_space::sealed) - e.output_bytes_) {
     std::memcpy(e.output_ + e.output_bytes_, bytes, count);
     e.output_bytes_ += count;
@@ -80,7 +80,7 @@ int engine_bio::write(BIO* bio, const char* bytes, std::size_t count, std::size_
 }
 
 long engine_bio::control(BIO*, int what, long, void*) noexcept {
-  if (what == control_set_ktls) return 0;  // the one place that keeps records out of the kernel
+  if (what == control_set_ktls) return 0;  // only this keeps records out of the kernel
   return what == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
@@ -98,8 +98,8 @@ engine::engine(ssl_ptr prepared) : ssl_(std::move(prepared)) {
   if (bio == nullptr) throw std::bad_alloc();
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
-  SSL_set_bio(ssl_.get(), bio, bio);  // takes it over
-  // A call returns after each message that is not the application's, so that they are counted.
+  SSL_set_bio(ssl_.get(), bio, bio);  // takes over the BIO
+  // A call returns after each message without application data, so that these messages are counted.
   SSL_clear_mode(ssl_.get(), SSL_MODE_AUTO_RETRY);
   SSL_set_read_ahead(ssl_.get(), 0);
 }
@@ -133,8 +133,8 @@ void engine::shake() noexcept {
   }
 }
 
-/// Frees the memory of OpenSSL's records, which it keeps behind messages of the handshake's kind.
-/// Inside a record it must not, which SSL_free_buffers() does not see if all of a head has come.
+/// Frees OpenSSL's record buffers, which it keeps after handshake messages. They must not be freed
+/// inside a record, and SSL_free_buffers() does not detect that if the whole header has arrived.
 void engine::release() noexcept {
   const bool begins = std::strcmp(SSL_rstate_string(ssl_.get()), "RH") == 0;
   if (begins && SSL_has_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
@@ -164,15 +164,15 @@ std::size_t engine::read(char* to, std::size_t room, std::int64_t now) noexcept 
       fail(make_error_code(error::too_many_messages),
            "the peer sends key updates, tickets or the like without end");
     }
-    if (state_ != engine_state::open) input_ = input_end_;  // nothing is read any more
+    if (state_ != engine_state::open) input_ = input_end_;  // the rest is not read
   }
   BECK_ASSERT(!has_input() || room == 0, "a record has more bytes than its room");
   if (met_message_) release();
   return bytes;
 }
 
-/// Counts a message of the handshake's kind. A connection may live for months, so that all that it
-/// has ever sent says nothing: what counts is how fast they come.
+/// Counts a message without application data. A connection may live for months, so its total number
+/// has no meaning: the rate is limited.
 void engine::count_message(std::int64_t now) noexcept {
   if (now - counted_from_ >= counted_ns) {
     counted_from_ = now;
@@ -181,7 +181,7 @@ void engine::count_message(std::int64_t now) noexcept {
   ++messages_;
 }
 
-/// Notes that a message of the handshake's kind has come behind the handshake.
+/// Notes that a handshake message has arrived after the handshake.
 void engine::note_message(const SSL* of, int where, int) {
   if ((where & SSL_CB_LOOP) != 0) engine_bio::of(SSL_get_rbio(of)).met_message_ = true;
 }
@@ -256,7 +256,7 @@ void engine::end() noexcept {
 void engine::say_end() noexcept {
   const error_queue queue;
   ended_ = true;
-  if (SSL_in_init(ssl_.get()) != 0) return;  // inside a message, nothing can be said
+  if (SSL_in_init(ssl_.get()) != 0) return;  // inside a message no alert can be sent
   if (SSL_shutdown(ssl_.get()) < 0) fail();
 }
 
@@ -279,7 +279,7 @@ void engine::fail(error_code why, const char* text) noexcept {
   try {
     text_ = std::make_unique<std::string>(text);
   } catch (...) {
-    text_.reset();  // the code says enough
+    text_.reset();  // no memory: the code is enough
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// TLS without I/O: one connection's object of OpenSSL between two stretches of memory. Its input is
-// where received bytes lie, its output is memory of the thread that is sent at once; no byte is
-// kept in between but in OpenSSL's own record. docs/adr/0014-tls-without-buffers.md says why.
+// TLS without I/O: the OpenSSL object of one connection between two blocks of memory. The input is
+// the received bytes in place; the output is memory of the thread that is sent at once. Between
+// calls only OpenSSL's own record holds bytes. docs/adr/0014-tls-without-buffers.md has the
+// reasons.
 #pragma once
 
 #include <cstddef>
@@ -16,50 +17,50 @@
 
 namespace beck::tls::detail {
 
-/// What an engine may do next.
+/// The calls that an engine allows next.
 enum class engine_state : std::uint8_t {
   shaking,  ///< the handshake is under way
   open,     ///< bytes may be read and written
   ended,    ///< the peer has sent close_notify: nothing more comes; bytes may be written
-  failed,   ///< nothing may be done any more; why() explains it
+  failed,   ///< no further call is allowed; why() has the reason
 };
 
-/// Memory of a thread for one call of an engine: what it sends, and bytes that one record joins.
+/// Memory of a thread for one call of an engine: its output, and small parts joined for one record.
 struct work_space {
   /// The greatest number of bytes that write() encrypts at once.
   static constexpr std::size_t plain_max = 81'920;
   static constexpr std::size_t record_max = 16'384;
 
-  /// Returns that of the calling thread; nullptr without memory.
+  /// Returns the one of the calling thread; nullptr without memory.
   static work_space* here() noexcept;
 
   char sealed[plain_max + 4096];
   char joined[record_max];
 };
 
-/// One connection. Thread: one at a time; the output of a call is taken before another engine is
-/// called on the thread.
+/// One connection. Thread: one at a time; the caller takes the output of a call before it calls
+/// another engine on the thread.
 class engine {
  public:
-  /// Takes over an object that is prepared for one side. Throws std::bad_alloc.
+  /// Takes over an object that was prepared for one side. Throws std::bad_alloc.
   explicit engine(ssl_ptr prepared);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
   // --- input
-  /// Gives the next received bytes, which stay readable until they are consumed. Requires that all
-  /// earlier ones are.
+  /// Sets the next received bytes, which must stay readable until they are consumed. Requires that
+  /// all earlier bytes are consumed.
   void give(const char* bytes, std::size_t count) noexcept {
     input_ = bytes;
     input_end_ = bytes + count;
   }
   bool has_input() const noexcept { return input_ != input_end_; }
-  /// Returns a bound of the number of bytes that OpenSSL holds of a record that is not whole. A
-  /// record's bytes may be written over its own input if there is so much room in front of that.
+  /// Returns a bound for the number of bytes of an incomplete record in OpenSSL. If there is so
+  /// much room before a record's input, the decrypted bytes may be written over that input.
   std::size_t held() const noexcept { return held_; }
 
   // --- steps
-  /// Continues the handshake as far as the input goes.
+  /// Continues the handshake as far as the input allows.
   void shake() noexcept;
   /// Decrypts at most `room` bytes to `to`, until there is no input, no room, or an end. Returns
   /// their number. `to` may overlap the input; see held(). `now`: by the context's clock.
@@ -67,16 +68,15 @@ class engine {
   /// Encrypts bytes of `parts`, at most work_space::plain_max. `now`: by the context's clock.
   /// Returns their number.
   std::size_t write(const_buffer_span parts, std::int64_t now) noexcept;
-  /// As write(), and says close_notify behind them if all of `parts` is encrypted.
+  /// As write(), and appends close_notify if all of `parts` is encrypted.
   std::size_t write_last(const_buffer_span parts, std::int64_t now) noexcept;
-  /// Says close_notify, unless a message of the peer's has come in part.
+  /// Writes close_notify, unless a message of the peer has arrived only in part.
   void end() noexcept;
-  /// Notes a failure: nothing may be done any more. `text`: nullptr if the code says it all.
+  /// Notes a failure: no further call is allowed. `text`: nullptr if the code is enough.
   void fail(error_code why, const char* text) noexcept;
 
   // --- output
-  /// Returns the bytes to be sent: those in the thread's work_space, and those that had no room
-  /// there.
+  /// Returns the bytes to send: those in the thread's work_space, and those that did not fit there.
   const_buffer output() const noexcept { return {output_, output_bytes_}; }
   const_buffer more_output() const noexcept { return more_output_.data(); }
   void drop_output() noexcept {
@@ -114,20 +114,20 @@ class engine {
   ssl_ptr ssl_;
   const char* input_ = nullptr;
   const char* input_end_ = nullptr;
-  std::size_t held_ = 0;  // input since the last record of the application's
+  std::size_t held_ = 0;  // input since the last record with application data
   char* output_ = nullptr;
   std::size_t output_bytes_ = 0;
   flat_buffer more_output_;
-  std::int64_t counted_from_ = 0;  // the begin of what the next two count
+  std::int64_t counted_from_ = 0;  // the time at which the next two start to count
   std::uint64_t read_bytes_ = 0;
-  std::uint64_t messages_ = 0;   // of the handshake's kind, behind the handshake
+  std::uint64_t messages_ = 0;   // handshake messages after the handshake
   std::int64_t written_at_ = 0;  // the last write
-  std::size_t ramp_bytes_ = 0;   // written since a pause, while that is few
+  std::size_t ramp_bytes_ = 0;   // written since a pause, while they are few
   error_code code_;
   std::unique_ptr<std::string> text_;
   engine_state state_ = engine_state::shaking;
   bool met_message_ = false;  // in the present call
-  bool ended_ = false;        // close_notify was said
+  bool ended_ = false;        // close_notify was written
   bool out_of_memory_ = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The category of TLS. A message says what is wrong and, where one thing helps, what to do.
+// The error category of TLS. A message names the fault and, if there is a single remedy, the
+// remedy.
 #include <beck/tls/error.hpp>
 
 #include <string>
@@ -92,7 +93,7 @@ class category_type final : public std::error_category {
   }
 };
 
-// Constant-initialised and never destroyed: codes are also compared in static destructors.
+// Constant-initialised and never destroyed, because static destructors may compare codes, too.
 union storage {
   category_type value;
   constexpr storage() noexcept : value() {}

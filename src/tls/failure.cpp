@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The reasons of OpenSSL that mean a kind of failure of ours; everything else that a peer can cause
-// is a broken protocol.
+// Maps reasons of OpenSSL to our errors; every other reason that a peer can cause is
+// protocol_broken.
 #include "tls/failure.hpp"
 
 #include "tls/contexts.hpp"
@@ -42,8 +42,8 @@ const char* name_of_version(long number) noexcept {
   return number == TLS1_2_VERSION ? "TLS 1.2" : "TLS 1.3";
 }
 
-/// Returns the sentence for a failure that is not about a certificate. Without the peer's name, as
-/// far as it is known, an error of one among many connections would not help.
+/// Returns the sentence for a failure that is not about a certificate. It has the peer's name if
+/// that is known: in a log of many connections the error would not help without it.
 std::string sentence_of(SSL* of, error why, unsigned long entry) {
   const connection_notes* notes = notes_of(of);
   std::string peer = SSL_is_server(of) == 1 ? "The client" : "The server";
@@ -69,10 +69,10 @@ std::string sentence_of(SSL* of, error why, unsigned long entry) {
 failure explain(SSL* of) {
   constexpr int alert_first = SSL_AD_REASON_OFFSET;
   constexpr int alerts = 256;
-  // A check that has failed is the cause; what OpenSSL reports of it is the consequence.
+  // A failed check is the cause, and OpenSSL's error its consequence.
   const connection_notes* notes = notes_of(of);
   if (notes != nullptr && notes->peer.found) return notes->peer.found;
-  // The protocol's own reason stands behind those of its parts.
+  // The last entry has the reason of the protocol, the entries before it those of its parts.
   const unsigned long last = ERR_peek_last_error();
   const unsigned long entry = ERR_GET_LIB(last) == ERR_LIB_SSL ? last : ERR_peek_error();
   if (entry == 0) return {error::internal, "OpenSSL failed without a reason"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Loads an identity and checks all that can be checked without a peer.
+// Loads an identity, and makes all checks that need no peer.
 #include "tls/identity.hpp"
 
 #include <openssl/err.h>
@@ -34,7 +34,7 @@ void check_dates(const std::string& file, std::size_t index, const X509& certifi
     refuse(error::not_yet_valid, load_chain, place + ": valid from " + date_text(first));
 }
 
-/// Every certificate is followed by its issuer: clients need not search, and few do.
+/// Checks that every certificate is followed by its issuer: few clients search for it.
 void check_order(const std::string& file, const std::vector<x509_ptr>& chain) {
   for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
     if (X509_check_issued(chain[i + 1].get(), chain[i].get()) == X509_V_OK) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The table, and the few bytes of the extension that hold a name.
+// The table, and the parser of the extension that holds a name.
 #include "tls/identity.hpp"
 
 namespace beck::tls::detail {
@@ -13,7 +13,7 @@ std::string lower_case(std::string_view text) {
   return made;
 }
 
-/// Takes a number of two bytes. Returns false if it is not followed by so many bytes at least.
+/// Takes a number of two bytes. Returns false if fewer bytes than this number follow.
 bool take_length(std::string_view& left, std::size_t& length) noexcept {
   if (left.size() < 2) return false;
   length =
@@ -47,7 +47,7 @@ std::string_view server_name_in(const unsigned char* extension, std::size_t byte
   std::string_view left(reinterpret_cast<const char*>(extension), bytes);
   std::size_t length = 0;
   if (!take_length(left, length) || left.size() != length) return {};
-  if (left.empty() || left[0] != 0) return {};  // host_name is the only kind there is
+  if (left.empty() || left[0] != 0) return {};  // host_name is the only kind
   left.remove_prefix(1);
   if (!take_length(left, length) || length == 0 || length > name_bytes_max) return {};
   const std::string_view name = left.substr(0, length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// OpenSSL's objects as owners, bytes that are wiped when they go, and OpenSSL's queue of errors,
-// which belongs to the thread: every call that is asked for its error finds the queue empty, and
-// leaves it empty to other users of OpenSSL on the thread.
+// Owners of OpenSSL's objects, bytes that are wiped when they are freed, and OpenSSL's error queue,
+// which belongs to the thread: a call whose error matters starts with an empty queue, and leaves it
+// empty for other users of OpenSSL on the thread.
 #pragma once
 
 #include <openssl/crypto.h>
@@ -32,12 +32,12 @@ using bio_ptr = std::unique_ptr<BIO, openssl_free<&BIO_free>>;
 using x509_ptr = std::unique_ptr<X509, openssl_free<&X509_free>>;
 using key_ptr = std::unique_ptr<EVP_PKEY, openssl_free<&EVP_PKEY_free>>;
 
-/// Empties the thread's queue of errors, if there is something in it.
+/// Empties the thread's error queue, unless it is empty.
 inline void clear_errors() noexcept {
   if (ERR_peek_error() != 0) ERR_clear_error();
 }
 
-/// A stretch of calls to OpenSSL: the queue is empty at its beginning, and again at its end.
+/// A scope for calls of OpenSSL: the error queue is empty at its beginning and at its end.
 class error_queue {
  public:
   error_queue() noexcept { clear_errors(); }
@@ -58,8 +58,8 @@ using ocsp_response_ptr = std::unique_ptr<OCSP_RESPONSE, openssl_free<&OCSP_RESP
 using session_ptr = std::unique_ptr<SSL_SESSION, openssl_free<&SSL_SESSION_free>>;
 using store_ptr = std::unique_ptr<X509_STORE, openssl_free<&X509_STORE_free>>;
 
-/// Bytes that may hold a private key, wiped when they go. They never move, because a buffer that
-/// grows leaves copies behind. Move-only.
+/// Bytes that may hold a private key, wiped when they are freed. They never move, because a growing
+/// buffer leaves copies in memory. Move-only.
 class secret_bytes {
  public:
   secret_bytes() noexcept = default;
@@ -78,7 +78,7 @@ class secret_bytes {
   char* data() noexcept { return data_.get(); }
   std::size_t size() const noexcept { return size_; }
   std::string_view view() const noexcept { return {data_.get(), size_}; }
-  /// Forgets the bytes behind the first `bytes`. Requires at most size().
+  /// Drops the bytes after the first `bytes`. Requires at most size().
   void truncate(std::size_t bytes) noexcept { size_ = bytes; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public options: they only collect what the states load.
+// The public options: they only collect settings; the states load the files.
 #include <beck/tls/server_options.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using beck::detail::text_view;
 
-/// Returns the names as ALPN has them.
+/// Returns the names in ALPN's form.
 std::string wire_form(const std::string& names) {
   constexpr std::size_t name_bytes_max = 255;
   std::string wire;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads files without the buffer of stdio, which would keep a copy of a key, and finds the line of
-// a broken block.
+// Reads files without stdio, whose buffer would keep a copy of a key, and finds the line of a
+// broken block.
 #include "tls/pem_file.hpp"
 
 #include <openssl/err.h>
@@ -33,7 +33,7 @@ secret_bytes read_file(const char* operation, const std::string& path) {
       std::fseek(file.get(), 0, SEEK_END) != 0)
     fail_with_errno(operation, path);
   const long end = std::ftell(file.get());
-  if (end == std::numeric_limits<long>::max())  // that of a folder
+  if (end == std::numeric_limits<long>::max())  // the size of a folder
     refuse(make_error_code(std::errc::is_a_directory), operation, path);
   if (end < 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) fail_with_errno(operation, path);
   if (static_cast<unsigned long>(end) > file_bytes_max)
@@ -92,7 +92,7 @@ bio_ptr reader_of(std::string_view text) {
   return bio;
 }
 
-/// Never asks: a prompt on the terminal would stop the program.
+/// Returns no password: a prompt on the terminal would stop the program.
 int no_password(char*, int, int, void*) noexcept { return 0; }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files of certificates, keys and revocation lists, taken apart here and not by OpenSSL, which does
-// not say in which line a file is broken.
+// Files of certificates, keys and revocation lists. They are parsed here because OpenSSL does not
+// report the line at which a file is broken.
 #pragma once
 
 #include <beck/tls/error.hpp>
@@ -14,22 +14,22 @@
 
 namespace beck::tls::detail {
 
-/// Throws an io_error: "`operation` "`subject`": ..." Cuts a subject that is too long at its front,
-/// which is that of a path.
+/// Throws an io_error: "`operation` "`subject`": ..." Shortens a long subject at its front, because
+/// the end of a path matters more.
 [[noreturn]] void refuse(error_code ec, const char* operation, std::string subject);
 
 /// One block between BEGIN and END, these lines included. Views of a pem_file.
 struct pem_block {
   std::string_view label;
   std::string_view text;
-  std::size_t line;  ///< of BEGIN, from 1
+  std::size_t line;  ///< of BEGIN, counted from 1
 };
 
-/// The bytes of a file, or of a text in memory, and its name in errors.
+/// The bytes of a file, or of a text in memory, and its name for error messages.
 class pem_file {
  public:
   /// Reads the file. Throws io_error: that of the system, or file_too_large above 64 MiB.
-  /// `operation` is named in errors, and has static storage.
+  /// `operation` appears in errors, and has static storage.
   pem_file(const char* operation, const std::string& path);
   /// Copies the text.
   pem_file(const char* operation, std::string_view name, std::string_view text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The file belongs to the SSL_CTX. Every line is appended by one call: other processes may write to
-// the file, too.
+// The file belongs to the SSL_CTX. Every line is appended with one call, because other processes
+// may write to the file, too.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -26,7 +26,7 @@ int log_index() noexcept {
   return index;
 }
 
-/// A line that cannot be written is lost: the log is for debugging only.
+/// Writes a line. Ignores errors: the log is for debugging only.
 void write_line(const SSL* ssl, const char* line) {
   const auto* file =
       static_cast<const unique_fd*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), log_index()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// OCSP. OpenSSL compares times with the machine's clock; here it is the date of the context, so
-// that a simulated client has one.
+// OCSP. OpenSSL compares times with the machine's clock. This code uses the date of the context, so
+// that a simulated client has its own date.
 #include "tls/trust.hpp"
 
 #include <openssl/err.h>
@@ -13,10 +13,10 @@
 namespace beck::tls::detail {
 namespace {
 
-constexpr std::int64_t skew_seconds = 300;         // two clocks that are set may differ by so much
-constexpr std::int64_t week_seconds = 7 * 86'400;  // for a response that does not say how long
+constexpr std::int64_t skew_seconds = 300;         // greatest difference of two correct clocks
+constexpr std::int64_t week_seconds = 7 * 86'400;  // for a response without an end
 
-/// What a response says of one certificate.
+/// The statement of a response about one certificate.
 struct statement {
   int status = V_OCSP_CERTSTATUS_UNKNOWN;
   std::int64_t begin = 0;
@@ -24,7 +24,8 @@ struct statement {
   std::int64_t revoked_at = 0;
 };
 
-/// Returns whether `id` names the certificate. Without its issuer only the number is compared.
+/// Returns whether `id` names the certificate. Without its issuer only the serial number is
+/// compared.
 bool is_of(const OCSP_CERTID& id, const X509& leaf, const X509* issuer) {
   ASN1_OBJECT* algorithm = nullptr;
   ASN1_INTEGER* serial = nullptr;
@@ -37,7 +38,7 @@ bool is_of(const OCSP_CERTID& id, const X509& leaf, const X509* issuer) {
   return wanted != nullptr && OCSP_id_cmp(&id, wanted.get()) == 0;
 }
 
-/// Returns whether the response says anything of the certificate, and what.
+/// Finds the statement of the response about the certificate. Returns whether there is one.
 bool find_statement(OCSP_BASICRESP& basic, const X509& leaf, const X509* issuer, statement& found) {
   for (int i = 0; i < OCSP_resp_count(&basic); ++i) {
     OCSP_SINGLERESP* one = OCSP_resp_get0(&basic, i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The settings of servers. A generation is what was loaded at one time: a context of OpenSSL for
-// each identity, and the table of their names. Connections keep theirs; reload() makes the next.
+// The settings of servers. A generation has the files loaded at one time: a context of OpenSSL for
+// each identity, and the table of their names. Connections keep their generation; reload() makes
+// the next one.
 #include <beck/io/system_timer.hpp>
 
 #include <algorithm>
@@ -18,16 +19,16 @@ namespace {
 
 constexpr std::size_t names_max = 10'000;  // of one certificate
 
-/// Returns an identity for tickets: sessions of other names, or of a server that believes other
-/// clients or has another rule for them (`clients`), are not resumed. A renewed certificate with
-/// the same names keeps its sessions.
+/// Returns the scope of tickets: a session is not resumed by an identity with other names, or by a
+/// server that trusts other clients or has another rule for them (`clients`). A renewed certificate
+/// with the same names keeps its sessions.
 key_hash session_scope(const X509& certificate, std::string_view clients) {
   std::string all(clients);
   for (const std::string& name : names_of(certificate, names_max)) all.append(name).append("\n");
   return hash_of(all.data(), all.size());
 }
 
-/// Returns the protocols of ALPN's form with commas between them.
+/// Returns the protocols, given in ALPN's form, with commas between them.
 std::string readable(std::string_view wire) {
   std::string text;
   while (!wire.empty()) {
@@ -39,8 +40,8 @@ std::string readable(std::string_view wire) {
   return text;
 }
 
-/// Called by OpenSSL for a ticket that was decrypted: an expired certificate of a client must not
-/// live on in its sessions.
+/// Called by OpenSSL for a decrypted ticket. An expired certificate of a client must not stay valid
+/// through its sessions.
 SSL_TICKET_RETURN on_resumption(SSL*, SSL_SESSION* session, const unsigned char*, std::size_t,
                                 SSL_TICKET_STATUS status, void*) {
   const bool renews = status == SSL_TICKET_SUCCESS_RENEW;
@@ -124,13 +125,13 @@ class server_generation {
   std::string protocols_;
   std::shared_ptr<ticket_store> tickets_;
   std::optional<trust> clients_;
-  std::deque<served> served_;  ///< callbacks point to them
+  std::deque<served> served_;  ///< does not move: callbacks point to it
   name_table names_;
   std::int64_t end_ = 0;
 };
 
-/// Called by OpenSSL before anything else of a handshake is looked at: the session of a ticket has
-/// to be of the identity that is asked for.
+/// Called by OpenSSL at the beginning of a handshake: selects the requested identity first, because
+/// the session of a ticket has to belong to it.
 int server_generation::on_hello(SSL* ssl, int* alert, void* self) {
   const auto* all = static_cast<const server_generation*>(self);
   const unsigned char* extension = nullptr;
@@ -166,7 +167,7 @@ int server_generation::on_protocols(SSL* ssl, const unsigned char** chosen,
       notes->peer.found = {error::no_shared_protocol, "The client offers the protocols " +
                                                           readable(theirs) + ", this server " +
                                                           readable(mine)};
-  } catch (const std::exception&) {  // no memory: the code says enough
+  } catch (const std::exception&) {  // no memory: the code is enough
   }
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }

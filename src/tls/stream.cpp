@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public stream: each operation is a coroutine of the session, but a read of bytes that were
-// decrypted before.
+// The public stream: each operation is a coroutine of the session, except a read of bytes that are
+// already decrypted.
 #include <beck/tls/stream.hpp>
 
 #include <beck/tls/client_context.hpp>
@@ -86,7 +86,7 @@ stream::stream(owned_stream carrier, server_context& identity)
     : of_(new detail::session(std::move(carrier), identity.state().make_session())) {}
 
 stream& stream::operator=(stream&& other) noexcept {
-  stream taken(std::move(other));  // leaves what this was behind, to be closed
+  stream taken(std::move(other));  // closes the former session
   of_ = std::move(taken.of_);
   return *this;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rotation, and the callback of OpenSSL: AES-256-CBC and HMAC-SHA-256, as RFC 5077 recommends.
+// Rotation, and OpenSSL's callback: AES-256-CBC and HMAC-SHA-256, as RFC 5077 recommends.
 #include "tls/ticket_store.hpp"
 
 #include <openssl/core_names.h>
@@ -52,7 +52,7 @@ ticket_store::ticket_store(std::int64_t rotation_seconds) : rotation_seconds_(ro
   if (!first)
     throw std::system_error(make_error_code(std::errc::resource_unavailable_try_again),
                             "tls: no random bytes for the keys of tickets");
-  kept_.reserve(generations + 1);  // no copy of a key stays behind in memory that was grown out of
+  kept_.reserve(generations + 1);  // a growing vector would leave copies of keys in memory
   kept_.push_back({*first, date_seconds()});
 }
 
@@ -69,8 +69,8 @@ void ticket_store::apply_to(SSL_CTX* context) {
   SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket);
 }
 
-/// Requires the lock. Drops keys that have lived for all their generations, also if no ticket was
-/// made for so long that rotations were missed. Without random bytes the newest key stays.
+/// Drops keys older than all generations, also if rotations were missed because no ticket was made.
+/// Keeps the newest key if there are no random bytes. Requires the lock.
 void ticket_store::rotate_if_due() {
   const std::int64_t now = date_seconds();
   if (is_fixed_ || kept_.front().is_current(now, rotation_seconds_)) return;
@@ -88,7 +88,8 @@ ticket_key ticket_store::newest() {
   return kept_.front().key;
 }
 
-/// Called by OpenSSL: 1 means go on, 2 go on and renew the ticket, 0 no ticket, -1 a failure.
+/// Called by OpenSSL. Returns 1 to continue, 2 to continue and renew the ticket, 0 for no ticket,
+/// -1 for a failure.
 int ticket_store::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv,
                             EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int encrypts) {
   auto* self = static_cast<ticket_store*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), store_index()));
@@ -97,8 +98,8 @@ int ticket_store::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv,
     if (EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher, iv, encrypts) != 1)
       return -1;
     if (!set_mac(mac, key)) return -1;
-    // A client of TLS 1.3 uses a ticket once: without a new one the next connection would not be
-    // resumed.
+    // A client of TLS 1.3 uses a ticket once: without a new one it could not resume the session
+    // again.
     return age == 0 && SSL_version(ssl) != TLS1_3_VERSION ? 1 : 2;
   };
   if (encrypts != 1) return self->with_key(name, 0, begin);

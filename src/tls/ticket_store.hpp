@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Resumption. A server has keys that session tickets are encrypted with: a few generations,
-// rotated by time or set by the program (RFC 5077, sections 4 and 5.5). A client has sessions: a
-// few for each name, the newest first, and a bound for all of them together.
+// Resumption. A server has keys that encrypt session tickets: a few generations, rotated by time or
+// set by the program (RFC 5077, sections 4 and 5.5). A client has sessions: a few for each name,
+// the newest first, and a bound for their total.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 namespace beck::tls::detail {
 
-/// One generation: a name that a ticket begins with, and the keys. Wiped when it goes. There is
-/// none without keys: a peer that knows those of a ticket is let in with it.
+/// One generation: the name at the beginning of a ticket, and the keys. Wiped when it is destroyed.
+/// An object always has keys: if they were predictable, any peer could forge a ticket.
 struct ticket_key {
   static constexpr std::size_t bytes = 80;
 
-  /// Returns random ones; nothing without random bytes.
+  /// Returns random keys; no keys without random bytes.
   static std::optional<ticket_key> random() noexcept;
   /// Copies a name and two keys, in this order.
   explicit ticket_key(const unsigned char* from) noexcept {
@@ -45,21 +45,21 @@ struct ticket_key {
   unsigned char cipher[32];
 };
 
-/// Generations of keys, the newest first: it encrypts, all of them decrypt. A ticket of an older
-/// one is replaced by a new ticket.
+/// Generations of keys, the newest first: the newest one encrypts, all of them decrypt. A ticket of
+/// an older generation is replaced by a new ticket.
 /// Thread: any.
 class ticket_store {
  public:
   static constexpr std::size_t generations = 3;
 
-  /// Makes a store with a random key. A new one is made when the newest is `rotation_seconds` old,
-  /// as tickets are made. Throws std::system_error without random bytes.
+  /// Makes a store with a random key. When the newest key is `rotation_seconds` old, the next
+  /// ticket gets a new one. Throws std::system_error without random bytes.
   explicit ticket_store(std::int64_t rotation_seconds);
   ticket_store(const ticket_store&) = delete;
   ticket_store& operator=(const ticket_store&) = delete;
 
-  /// Replaces all generations: `count` of them, each of ticket_key::bytes, the newest first. There
-  /// is no rotation any more. Requires 1 to `generations`.
+  /// Replaces all generations by `count` keys, each of ticket_key::bytes, the newest first, and
+  /// stops the rotation. Requires 1 to `generations`.
   void set(const unsigned char* keys, std::size_t count);
 
   /// Makes the context encrypt its tickets with these keys. The store must outlive the context and
@@ -68,8 +68,8 @@ class ticket_store {
 
   /// Returns the key that encrypts now.
   ticket_key newest();
-  /// Calls `use(key, age)` with the key that has this name and its age in generations, and returns
-  /// its result; `otherwise` if there is no such key.
+  /// Calls `use(key, age)` with the key of this name and its age in generations, and returns its
+  /// result; `otherwise` if there is no such key.
   template <class Use>
   int with_key(const unsigned char* name, int otherwise, Use&& use) {
     std::unique_lock lock(mutex_);
@@ -91,7 +91,8 @@ class ticket_store {
     ticket_key key;
     std::int64_t made_at;  ///< the date in seconds
 
-    /// A date that was set back must not keep a key for ever: a key of the future is not current.
+    /// Returns whether a key is current. A key from the future is not: a date that was set back
+    /// must not keep it for ever.
     bool is_current(std::int64_t now, std::int64_t life) const noexcept {
       return now >= made_at && now - made_at < life;
     }
@@ -105,25 +106,25 @@ class ticket_store {
   bool is_fixed_ = false;
 };
 
-/// What a ticket_keys has.
+/// The data of a ticket_keys.
 struct ticket_share {
   std::shared_ptr<ticket_store> store;
 };
 
-/// Thread: any.
+/// The sessions of a client. Thread: any.
 class session_cache {
  public:
   static constexpr std::size_t sessions_max = 512;
   static constexpr std::size_t per_name_max = 4;
 
-  /// Makes connections of the context leave their sessions here. The cache must outlive the context
+  /// Makes connections of the context store their sessions here. The cache must outlive the context
   /// and its connections.
   void apply_to(SSL_CTX* context);
   /// Makes `ssl` ask to resume a session of the name that it expects, if there is one. A session of
-  /// TLS 1.3 is used once: with a second use an observer could tell that the two connections have
-  /// one client (RFC 8446, appendix C.4).
+  /// TLS 1.3 is used once: if it were used twice, an observer could see that the two connections
+  /// belong to one client (RFC 8446, appendix C.4).
   void offer(SSL* ssl);
-  /// Keeps a session of a connection that has verified its peer as `name`.
+  /// Stores a session of a connection that has verified its peer as `name`.
   void add(std::string name, session_ptr session);
   std::size_t size() const noexcept;
 

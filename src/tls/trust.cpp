@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Loads roots and lists, and checks chains with OpenSSL's verifier: with the date of the context,
-// and with a sentence for each way to fail.
+// Loads roots and lists, and checks chains with OpenSSL's verifier, but with the date of the
+// context and with a sentence for each kind of failure.
 #include "tls/trust.hpp"
 
 #include <openssl/err.h>
@@ -45,7 +45,7 @@ std::string pin_text(const key_hash& hash) {
   return std::string(pin_prefix) + reinterpret_cast<const char*>(text);
 }
 
-/// Returns which of our errors a result of OpenSSL's verifier is.
+/// Returns our error for a result of OpenSSL's verifier.
 error error_of(int result) noexcept {
   switch (result) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -123,8 +123,8 @@ bool is_host_name(std::string_view name) noexcept {
   return label != 0;
 }
 
-/// Returns the name as certificates have it: without the brackets and the scope of an address of
-/// IPv6, and without the dot at the end.
+/// Returns the name in the form of certificates: without the brackets and the scope of an IPv6
+/// address, and without a dot at the end.
 std::string plain_name(std::string name) {
   if (name.find(':') < name.find('%')) {
     if (name.front() == '[' && name.back() == ']') name = name.substr(1, name.size() - 2);
@@ -146,7 +146,7 @@ key_hash parse_pin(std::string_view text) {
   const std::string_view whole = text;
   if (text.starts_with(pin_prefix)) text.remove_prefix(pin_prefix.size());
   constexpr std::size_t base64_chars = 44;
-  // As curl writes it: "sha256//". The hash itself may begin with a slash, too.
+  // curl writes "sha256//". The hash itself may begin with a slash, too.
   if (text.size() == base64_chars + 1 && text.front() == '/') text.remove_prefix(1);
   unsigned char bytes[33];
   const auto* from = reinterpret_cast<const unsigned char*>(text.data());
@@ -163,7 +163,8 @@ key_hash parse_pin(std::string_view text) {
 trust::trust(const trust_settings& from, std::vector<key_hash> pins, bool demand_ocsp)
     : store_(X509_STORE_new()), pins_(std::move(pins)), demand_ocsp_(demand_ocsp) {
   if (store_ == nullptr) throw std::bad_alloc();
-  // What is loaded as a root is one, also an intermediate, or the certificate of a server itself.
+  // Every loaded certificate is a root, also an intermediate, or the certificate of a server
+  // itself.
   X509_STORE_set_flags(store_.get(), X509_V_FLAG_PARTIAL_CHAIN);
   const bool own_roots = !from.files.empty() || !from.folders.empty() || !from.texts.empty();
   if (from.system || !own_roots) X509_STORE_set_default_paths(store_.get());
@@ -196,7 +197,7 @@ trust::trust(const trust_settings& from, std::vector<key_hash> pins, bool demand
 
 void trust::add_roots(const pem_file& from) {
   for (const x509_ptr& one : from.certificates()) {
-    // OpenSSL reads the extensions when they are first asked for: here, before threads share them.
+    // OpenSSL parses the extensions at their first use: this does it before threads share them.
     X509_check_purpose(one.get(), -1, 0);
     if (X509_STORE_add_cert(store_.get(), one.get()) != 1) throw std::bad_alloc();
     hashes_.push_back(hash_of_key(*one));
@@ -212,7 +213,7 @@ void trust::apply_to(SSL_CTX* context) const {
 }
 
 STACK_OF(X509_NAME) * trust::root_names() const {
-  constexpr int root_names_max = 100;  // more would only make every handshake larger
+  constexpr int root_names_max = 100;  // more would only enlarge every handshake
   STACK_OF(X509_NAME)* names = sk_X509_NAME_new_null();
   STACK_OF(X509_OBJECT)* all = X509_STORE_get0_objects(store_.get());
   for (int i = 0; i < sk_X509_OBJECT_num(all) && sk_X509_NAME_num(names) < root_names_max; ++i) {
@@ -228,7 +229,7 @@ key_hash trust::fingerprint() const {
   return hash_of(all.data(), all.size() * sizeof(key_hash));
 }
 
-/// Called by OpenSSL for the chain of a peer. An exception must not pass through it.
+/// Called by OpenSSL for the chain of a peer. Must not let an exception pass through OpenSSL.
 int trust::verify(X509_STORE_CTX* chain, void* self) {
   const auto* rules = static_cast<const trust*>(self);
   const auto* ssl = static_cast<const SSL*>(
@@ -270,12 +271,12 @@ failure trust::check_pins(STACK_OF(X509) * chain) const {
                               ", is valid, but no key of its chain is pinned: " + keys};
 }
 
-/// Called by OpenSSL when a server has sent its response, or none; in TLS 1.3 after its chain was
-/// checked, in 1.2 likewise.
+/// Called by OpenSSL, after the check of the chain, when a server has sent its OCSP response or
+/// none.
 int trust::check_status(SSL* ssl, void* self) {
   const auto* rules = static_cast<const trust*>(self);
   connection_notes* notes = notes_of(ssl);
-  if (SSL_session_reused(ssl) == 1) return 1;  // it was checked when the session was made
+  if (SSL_session_reused(ssl) == 1) return 1;  // checked when the session was made
   STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
   if (notes == nullptr || chain == nullptr) return 0;
   peer_check* const peer = &notes->peer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mechanisms of a copy: the best one is tried first, and if the kernel refuses it, reads and
-// writes continue where it stopped. A call that blocks is made by a thread of the context's pool,
-// one chunk at a time.
+// The mechanisms of a copy: tries the best one first, and if the kernel refuses it, continues with
+// reads and writes at the same position. A call that blocks is made by a thread of the context's
+// pool, one chunk at a time.
 #include <beck/transfer/copy.hpp>
 
 #include <cerrno>
@@ -12,8 +12,8 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// The bytes of one call, which takes about 2 ms at memory bandwidth: a cancellation waits for one
-/// call, and the call is long enough to hide the cost of the way to a thread.
+/// The bytes of one call, about 2 ms at memory bandwidth: a cancellation waits for one call, and
+/// the call is long enough to hide the cost of handing it to a thread.
 constexpr std::size_t chunk_bytes = std::size_t{8} << 20;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
@@ -56,7 +56,7 @@ std::ptrdiff_t perform_search(system& sys, io_op& op) noexcept {
   return sys.find_data(s.fd, s.begin, s.begin, s.end);
 }
 
-/// The pipe of a splice, open if it is wanted.
+/// The pipe of a splice, opened only if needed.
 class own_pipe {
  public:
   explicit own_pipe(system& sys, bool wanted) noexcept
@@ -80,17 +80,17 @@ class own_pipe {
   int result_;
 };
 
-/// Returns whether `ec` says that the kernel does not offer the mechanism for these two files, and
-/// not that the transfer failed.
+/// Returns whether `ec` means that the kernel does not offer the mechanism for these two files,
+/// rather than that the transfer failed.
 bool is_refusal(const error_code& ec) noexcept {
   if (ec.category() != std::system_category()) return false;
   switch (ec.value()) {
-    case EINVAL:      // devices, /proc, a target that appends
+    case EINVAL:      // devices, /proc, a target in append mode
     case EXDEV:       // two file systems
-    case EOPNOTSUPP:  // simulations, too
+    case EOPNOTSUPP:  // also simulations
     case ENOSYS:
     case EPERM:   // a sandbox
-    case EBADF:   // copy_file_range(2): a target that appends
+    case EBADF:   // copy_file_range(2): a target in append mode
     case EISDIR:  // not a regular file
     case ETXTBSY:
       return true;
@@ -108,8 +108,8 @@ bool step_down(copy_work& work) noexcept {
   return may;
 }
 
-/// Handles a call that found no more data before the limit. copy_file_range(2) returns 0 for files
-/// that the kernel generates, too: a read finds out.
+/// Handles a call that found no more data before the limit. copy_file_range(2) also returns 0 for
+/// files that the kernel generates, so a read checks for data.
 task<> meet_end(copy_work& work) {
   if (step_down(work)) co_return;
   const bool is_refused = co_await has_bytes_at(work.from, work.source_offset(work.position));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copying by reads and writes. There is one coroutine for each block of memory; it takes the next
-// piece of the source, reads it, writes it, and takes another piece.
+// Copying by reads and writes. There is one coroutine for each block of memory. It takes the next
+// piece of the source, reads it, writes it, and repeats.
 #include <vector>
 
 #include <beck/coro/task_group.hpp>
@@ -15,7 +15,7 @@ class block_copy {
  public:
   block_copy(copy_work& work, std::uint64_t end)
       : work_(work), next_(work.position), end_(end), pieces_(workers_for(work, end)) {
-    // The memory is for the whole copy: no later call has more coroutines.
+    // The memory lasts for the whole copy: no later call has more coroutines.
     const std::size_t blocks = workers_for(work, work.limit);
     if (!work.memory) work.memory.emplace(blocks * work.how.block_bytes());
     if (work.memory->data() == nullptr) throw std::bad_alloc();
@@ -82,8 +82,8 @@ class block_copy {
     return true;
   }
 
-  /// Returns the operation that reads the piece. A direct source is asked for whole sectors, and
-  /// serve() ignores the bytes behind the piece.
+  /// Returns the operation that reads the piece. From a direct source it reads whole sectors, and
+  /// serve() ignores the bytes after the piece.
   file_transfer read_piece(const piece& mine, char* memory) const noexcept {
     std::size_t bytes = mine.bytes;
     if (const std::size_t sector = work_.from.offset_alignment; sector != 0) {
@@ -104,7 +104,7 @@ class block_copy {
   /// Handles a read that ended with `ec` after `have` bytes of the piece.
   void end_at(piece& mine, std::size_t have, const error_code& ec) noexcept {
     if (ec != error::eof) return work_.fail(ec);
-    if (have == mine.bytes) return;  // a direct read met the end behind the piece
+    if (have == mine.bytes) return;  // a direct read found the end after the piece
     const std::uint64_t end = mine.begin + have;
     work_.end_at(end);
     if (work_.error) return;
@@ -134,7 +134,7 @@ task<> copy_blocks(copy_work& work, std::uint64_t end) {
     co_await task_group::run(body);
   }
   work.position = copy.front();
-  // The source has changed meanwhile if there were bytes behind the end that a read has found.
+  // Bytes written after the end that a read has found: the source has changed meanwhile.
   if (copy.written() > work.limit) work.fail(error::make_error_code(error::eof));
 }
 

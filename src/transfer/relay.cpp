@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Two pumps run concurrently. A pump splices from its source into a pipe and from there to its
 // sink. If the kernel refuses that (EINVAL, EPERM or ENOSYS), the bytes in the pipe are read and
-// written, and the rest goes through a buffer. The pump of a sink that takes no more stays, and
-// watches that the other one does not wait for ever.
+// written, and the rest goes through a buffer. If a sink refuses bytes, its pump stays and limits
+// the wait for the other pump.
 #include <beck/transfer/relay.hpp>
 
 #include <cerrno>
@@ -34,8 +34,8 @@ struct relay_state {
   relay_report report;
   error_code error;  // the first one
   bool is_ended = false;
-  bool is_half_over = false;            // one direction is over
-  std::optional<steady_timer> silence;  // runs from a refused write to the end of the other pump
+  bool is_half_over = false;            // one direction has ended
+  std::optional<steady_timer> silence;  // from a refused write to the end of the other pump
 
   void keep(error_code ec) {
     if (!error) error = ec;
@@ -66,7 +66,7 @@ struct pump_parts {
   relay_direction& way;
 };
 
-/// Passes the end of the source on to the sink, as the end of its sending side.
+/// Passes the end of the source on to the sink, by ending the sink's sending side.
 void pass_end_on(const pump_parts& pump) {
   const descriptor& d = *pump.to.slot();
   // The result is ignored: a stream that is no socket has no sending side (ENOTSOCK), and a
@@ -76,7 +76,7 @@ void pass_end_on(const pump_parts& pump) {
   pump.all.how.tell(pump.all.report);
 }
 
-/// Returns whether the direction is over, by its end or by an error, after a step that ended with
+/// Returns whether the direction has ended, by its end or by an error, after a step that ended with
 /// `ec`.
 bool is_over(const pump_parts& pump, const error_code& ec) {
   if (ec == error::eof) {
@@ -87,16 +87,16 @@ bool is_over(const pump_parts& pump, const error_code& ec) {
   return ec || pump.all.is_ended;
 }
 
-/// As is_over(), after a write. A peer that takes no more may have sent something before it closed,
-/// such as its reason: the other direction carries that, within limit_silence().
+/// As is_over(), after a write. A peer that refuses bytes may have sent its reason before it
+/// closed: the other direction carries that, within limit_silence().
 bool is_refused(const pump_parts& pump, const error_code& ec) {
   if (ec != error::broken_pipe && ec != error::connection_reset) return is_over(pump, ec);
   pump.all.keep(ec);
   return true;
 }
 
-/// Returns whether `ec` says that the kernel, or a filter, does not splice these two streams. An
-/// error of a stream itself may look the same; the buffered pump then meets it, too.
+/// Returns whether `ec` means that the kernel, or a filter, does not splice these two streams. An
+/// error of a stream may look the same; the buffered pump then gets it, too.
 bool is_refusal(const error_code& ec) noexcept {
   return ec == error::invalid_argument || ec == error::no_permission || ec == make_error(-ENOSYS);
 }
@@ -109,9 +109,9 @@ task<bool> write_out(const pump_parts& pump, const char* from, std::size_t bytes
 
 task<> pump_buffered(const pump_parts& pump) {
   const std::size_t most = pump.all.how.buffer_bytes();
-  // Not set to zero: the kernel then finds memory only for what is written.
+  // Not set to zero, so that the kernel provides memory only for the pages written.
   const auto room = std::make_unique_for_overwrite<char[]>(most);
-  while (!pump.all.is_ended) {  // the other pump may have ended the relay before this one waits
+  while (!pump.all.is_ended) {  // the other pump may end the relay before this one waits
     auto [ec, n] = co_await pump.from.async_read_some(buffer(room.get(), most));
     if (is_over(pump, ec)) co_return;
     const bool goes_on = co_await write_out(pump, room.get(), n);
@@ -129,8 +129,8 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
   co_return goes_on;
 }
 
-/// Splices until the direction is over, and returns true; returns false if the kernel does not
-/// splice these two streams. Then all bytes that were taken from the source have been passed on.
+/// Splices until the direction has ended, and returns true. Returns false if the kernel does not
+/// splice these two streams; all bytes taken from the source have been passed on then.
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
   const bool may_change = pump.all.how.only() != transfer_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
@@ -152,7 +152,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
   co_return true;
 }
 
-/// Moves bytes in one direction until it is over: by splices if possible, else through a buffer.
+/// Moves bytes in one direction until it has ended: by splices if possible, else through a buffer.
 task<> carry(const pump_parts& parts) {
   if (parts.all.is_ended) co_return;
   if (parts.all.how.only() != transfer_mechanism::read_write) {
@@ -170,19 +170,19 @@ task<> carry(const pump_parts& parts) {
   co_await pump_buffered(parts);
 }
 
-/// Ends the relay when the other direction has carried nothing for as long as options allow.
+/// Ends the relay when the other direction has carried nothing for the time in the options.
 task<> limit_silence(relay_state& all, const any_io_executor& executor) {
   all.silence.emplace(executor);
   for (std::uint64_t before = all.carried() + 1; before != all.carried();) {
     before = all.carried();
     all.silence->expires_after(all.how.linger());
     const auto waited = co_await all.silence->async_wait();
-    if (waited.error()) co_return;  // the other direction is over, or the task was stopped
+    if (waited.error()) co_return;  // the other direction has ended, or the task was stopped
   }
   all.fail(error::broken_pipe);
 }
 
-/// Carries one direction; the first one that is over by a refused write waits for the other.
+/// Carries one direction. If it ends first, by a refused write, it waits for the other direction.
 task<> pump(pump_parts parts) {
   co_await carry(parts);
   relay_state& all = parts.all;
@@ -200,7 +200,7 @@ task<io_result<relay_report>> beck::functions::async_relay(stream_object& a, str
               "a relay was started between streams of two contexts");
   const transfer_mechanism only = how.only();
   if (only == transfer_mechanism::copy_range || only == transfer_mechanism::send_file)
-    co_return io_result<relay_report>(error::invalid_argument, {});  // between files only
+    co_return io_result<relay_report>(error::invalid_argument, {});  // a mechanism for files only
   relay_state all{a, b, how, {}, {}, false, false, {}};
   auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
   ignore(co_await std::move(both));

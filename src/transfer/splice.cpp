@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A splice needs two ready streams, and its EAGAIN does not tell which of them is not ready. So
-// poll(2) is called, and the operation waits for the stream that is not, as any other wait does.
+// this calls poll(2), and the operation waits for the stream that is not ready, as any other wait
+// does.
 #include <beck/transfer/splice.hpp>
 
 #include <atomic>
@@ -12,7 +13,7 @@ namespace beck::detail {
 namespace {
 
 /// Returns 0 if the stream can be used, else the error. `life` is the generation of the slot when
-/// the operation began: a closed slot may belong to another object by now.
+/// the operation began: a closed slot may belong to another object now.
 int usable(const descriptor& d, std::uint32_t life) noexcept {
   if (d.generation != life) return cancelled_result;
   if (d.fd < 0 || is_closing(d)) return -EBADF;
@@ -33,7 +34,7 @@ int splice_operation::move() noexcept {
   while (total_ != bytes_) {
     const std::ptrdiff_t moved =
         sys.splice(from_->fd, to_->fd, bytes_ - total_, known_ == ends::own_reader);
-    if (moved == -EAGAIN && were_ready) return -EINVAL;  // an urgent mark; a read goes past it
+    if (moved == -EAGAIN && were_ready) return -EINVAL;  // an urgent mark: only a read passes it
     if (moved == -EAGAIN) {
       were_ready = !choose_side();
       if (were_ready) continue;
@@ -68,7 +69,7 @@ bool splice_operation::choose_side() noexcept {
   readable ? wait_for(to_, op_kind::wait_write) : wait_for(from_, op_kind::wait_read);
   if (readable || !loop.runs_alone()) return true;
   direction& q = from_->queue[direction_in];
-  if (q.current == nullptr) note_not_ready(q);  // poll(2) has just said so
+  if (q.current == nullptr) note_not_ready(q);  // poll(2) has just reported it
   return true;
 }
 
@@ -98,7 +99,7 @@ void splice_operation::begin() noexcept {
   outer_ = complete;
   complete = &step;
   if (here) return start_operation(*this);
-  state = op_state::finished;  // as between two steps: a cancellation only sets its flag
+  state = op_state::finished;  // as between two steps: a cancellation only sets the flag
   flags = 0;
   complete_later(*this, 0);
 }
@@ -127,8 +128,8 @@ void splice_operation::step(queue_entry* entry, runner* where) {
       const library_use going_on;
       start_operation(*self);
     };
-    // On a shared loop with the lock, which a cancellation takes too: the operation may change the
-    // stream that it waits for.
+    // On a shared loop this holds the lock, which a cancellation takes too: the operation may
+    // change the stream that it waits for.
     io_loop& loop = *self->from_->loop;
     loop.runs_alone() ? go_on(loop) : static_cast<void>(loop.as_runner(go_on));
     if (waits) return;

@@ -19,18 +19,14 @@
 #include "base/fork_count.hpp"
 #include "io/loop/io_loop.hpp"
 
-// The building blocks of the operations of this folder: descriptors that stay open while a pool
-// thread uses their numbers, memory for blocks, and the way from the end of a task to the handler
-// of an operation.
 namespace beck::detail {
 
-/// Keeps the file descriptor of `d` open for its lifetime. A close() meanwhile takes effect for the
-/// object at once; the number is closed by the destructor of this guard. Thread: the one that runs
-/// the loop.
+/// Keeps the file descriptor of `d` open for its lifetime. The object notices a close() at once,
+/// but only the destructor of this guard closes the number. Thread: the one that runs the loop.
 class open_hold {
  public:
   /// Holds `d` if it is open. `generation` is that of the slot when the operation was made: if it
-  /// differs, the slot belongs to another object by now.
+  /// differs, the slot belongs to another object now.
   open_hold(descriptor& d, std::uint32_t generation) noexcept : d_(d) {
     d.loop->as_runner([&](io_loop&) {
       result_ = d.generation != generation || is_closing(d) ? cancelled_result
@@ -90,7 +86,7 @@ inline any_io_executor executor_for(io_loop& loop) {
   return make_strand_executor(loop.executor());
 }
 
-/// Memory whose alignment direct transfers accept too. data() is nullptr if there was no memory.
+/// Memory aligned for direct transfers. data() is nullptr if there was no memory.
 class aligned_memory {
  public:
   static constexpr std::align_val_t alignment{4096};
@@ -107,9 +103,9 @@ class aligned_memory {
   char* data_;
 };
 
-/// Returns whether a file says that it has bytes at `offset`, where a read has found its end: then
-/// its size is not its length, as of a file of sysfs, which is 4,096 bytes of which few can be
-/// read. Of a file that has shrunk the size tells.
+/// Returns whether the size of a file claims bytes at `offset`, where a read has found the end:
+/// then its size is not its length. Example: a file of sysfs has the size 4,096, but few readable
+/// bytes. For a file that has shrunk the size is correct.
 inline bool claims_bytes_at(const descriptor& file, std::uint64_t offset) noexcept {
   const std::int64_t size = file.loop->sys().file_size(file.fd);
   return size > 0 && static_cast<std::uint64_t>(size) > offset;
@@ -126,11 +122,12 @@ inline task<bool> has_bytes_at(descriptor& file, std::uint64_t offset) {
   co_return *got != 0;
 }
 
-/// Returns the number of blocks, limited to 1 to 1,024.
+/// Returns the number of blocks, limited to the range 1 to 1,024.
 inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
   return std::clamp<std::size_t>(blocks, 1, 1024);
 }
-/// Returns the size of a block, limited to one page to 1 GiB and rounded up to whole pages.
+/// Returns the size of a block, limited to the range one page to 1 GiB and rounded up to whole
+/// pages.
 inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
   constexpr std::size_t page = 4096;
   return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
@@ -145,7 +142,7 @@ struct copy_work {
   std::uint64_t source_offset(std::uint64_t at) const noexcept { return how.from_offset() + at; }
   std::uint64_t target_offset(std::uint64_t at) const noexcept { return how.to_offset() + at; }
 
-  /// Reports that all bytes before `at` have been copied, the last ones by `mechanism`.
+  /// Notes that all bytes before `at` have been copied, the last ones by `mechanism`.
   void reach(std::uint64_t at) {
     report.mechanism = mechanism;
     if (at <= report.bytes) return;
@@ -156,8 +153,8 @@ struct copy_work {
   void fail(const error_code& ec) noexcept {
     if (!error) error = ec;
   }
-  /// Handles the end of the source at `at`, before the limit. It becomes the limit if the length
-  /// was not known before; else the copy fails.
+  /// Handles the end of the source at `at`, before the limit. If the length was not known before,
+  /// the end becomes the limit; else the copy fails.
   void end_at(std::uint64_t at) noexcept {
     const bool ends_here =
         open_ended || (how.length() == to_the_end && claims_bytes_at(from, source_offset(at)));
@@ -168,7 +165,7 @@ struct copy_work {
   descriptor& from;
   descriptor& to;
   const copy_options how;
-  std::uint64_t position = 0;        ///< the first byte that is not copied yet
+  std::uint64_t position = 0;        ///< the first byte that is not yet copied
   std::uint64_t limit = to_the_end;  ///< the end of the copy
   bool open_ended = false;           ///< the limit is unknown until a read finds the end
   bool in_order = false;             ///< one block at a time

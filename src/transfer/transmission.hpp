@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A transmission under way: its file, its stream, which another thread may close meanwhile, and its
-// progress.
+// A transmission under way: its file, its progress, and its stream, which another thread may close.
 #pragma once
 
 #include <cerrno>
@@ -36,14 +35,14 @@ struct transmission {
     report.bytes += bytes;
     how.progress().tell(report.bytes);
   }
-  /// Makes the end that a read has found after `bytes` bytes the limit, if the length was not known
-  /// before. Returns whether it was not.
+  /// Makes the end that a read has found, after `bytes` bytes, the limit, if the length was not
+  /// known before. Returns whether it did.
   bool ends_at(std::uint64_t bytes) noexcept {
     const bool ends_here = open_ended || (to_end && claims_bytes_at(from, begin + bytes));
     if (ends_here) limit = bytes;
     return ends_here;
   }
-  /// Calls `action` while no other thread can close the stream: on a shared loop under its lock.
+  /// Calls `action` while no other thread can close the stream: on a shared loop it holds the lock.
   template <class Action>
   void while_open(Action&& action) const noexcept {
     if (loop().runs_alone()) return action();
@@ -55,8 +54,8 @@ struct transmission {
     while_open([&] { result = usable_here(); });
     return result;
   }
-  /// Returns the result of usable(), for callers inside while_open(). The generation is compared
-  /// because a closed slot may belong to another object by now.
+  /// Returns the result of usable(), for callers inside while_open(). Compares the generation,
+  /// because a closed slot may belong to another object now.
   int usable_here() const noexcept {
     if (!is_open_here() || is_closing(from)) return cancelled_result;
     return to.expired ? timeout_result : 0;
@@ -75,7 +74,7 @@ struct transmission {
       if (result < 0) return;
       result = call(loop().sys());
       if (result != -EAGAIN) return;
-      // The next event tells of room: before it nothing has to look for any.
+      // Only the next event can announce room: before it no attempt is needed.
       const descriptor_lock held(loop(), to);
       note_not_ready(to.queue[direction_out]);
     });
@@ -98,8 +97,8 @@ struct transmission {
   error_code error;
 };
 
-/// Keeps the stream open around an operation on it. On a shared loop another thread may close the
-/// stream before the operation has begun, and the operation would then reach the next owner of the
+/// Keeps the stream open during an operation on it. On a shared loop another thread may close the
+/// stream before the operation has begun, and the operation would then use the next owner of the
 /// slot.
 class stream_hold {
  public:
@@ -115,9 +114,9 @@ class stream_hold {
   int refused_;
 };
 
-/// Makes a TCP socket send full packets only (TCP_CORK), from begin() on for its lifetime. The
-/// kernel's sendfile(2) passes pages on in portions, and each acknowledgement between two of them
-/// would send the part of a packet that is there.
+/// Makes a TCP socket send full packets only (TCP_CORK), from begin() until the destructor. The
+/// kernel's sendfile(2) passes pages on in portions; without this each acknowledgement between two
+/// portions would send an incomplete packet.
 class packet_filling {
  public:
   explicit packet_filling(transmission& work) noexcept : work_(work) {}
@@ -127,10 +126,11 @@ class packet_filling {
   packet_filling(const packet_filling&) = delete;
   packet_filling& operator=(const packet_filling&) = delete;
 
-  /// The number of bytes left from which on begin() sets the option.
+  /// The number of remaining bytes from which on begin() sets the option.
   static constexpr std::size_t bytes_min = 262'144;
 
-  /// Begins, unless fewer than `bytes_min` bytes are left or the program fills packets itself.
+  /// Sets the option, unless fewer than `bytes_min` bytes are left or the program fills packets
+  /// itself.
   void begin() noexcept {
     if (work_.to.nature != descriptor_nature::tcp || work_.left() < bytes_min) return;
     if (std::exchange(asked_, true)) return;

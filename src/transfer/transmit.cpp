@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sending files over streams. sendfile(2) does not wait for the stream, but it does wait for the
-// device: so bytes are sent only when they are known to be in memory.
+// device: so it is used only for bytes that are known to be in memory.
 #include <beck/transfer/transmit.hpp>
 
 #include <algorithm>
@@ -19,16 +19,16 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// The bytes that are known to be in memory, or brought there, before they are sent. A window is
-/// twice as long as the one before it: the first bytes leave soon, and what is known of a long file
-/// costs little. The longest is as much as a socket takes at once.
+/// The size of a window: bytes that are checked, or brought into memory, before they are sent. Each
+/// window is twice as long as the one before: the first bytes leave soon, and the checks of a long
+/// file cost little. The longest is as much as a socket takes at once.
 constexpr std::size_t window_bytes_min = packet_filling::bytes_min;
 constexpr std::size_t window_bytes_max = 2'097'152;
-/// What was in memory so long ago may have left it: a slow reader has to be waited for.
+/// After this time the kernel may have dropped bytes from memory, if a slow reader delays them.
 constexpr std::uint32_t known_ms_max = 100;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
-/// Waits until an event says that the stream has room, which a call did not find.
+/// Waits until an event announces room in the stream, after a call has found none.
 task<> wait_for_room(transmission& work) {
   const stream_hold open(work);
   if (open.refused() < 0) {
@@ -96,8 +96,8 @@ bool is_refusal(std::ptrdiff_t result) noexcept {
   }
 }
 
-/// What is known to be in memory of the file. A server sends the same files again and again, so the
-/// descriptor keeps what was found out last, for as long as that is believed.
+/// The range of the file that is known to be in memory. A server sends the same files again and
+/// again, so the descriptor keeps the last range for as long as it is valid.
 class resident_bytes {
  public:
   explicit resident_bytes(transmission& work) noexcept : work_(work) {}
@@ -112,9 +112,9 @@ class resident_bytes {
     }
     return at < end_;
   }
-  /// Returns the end of what is known to be in memory.
+  /// Returns the end of the range known to be in memory.
   std::uint64_t end() const noexcept { return end_; }
-  /// Notes that bytes were found in memory, or brought there.
+  /// Notes that bytes were found in memory, or brought into it.
   void note(std::uint64_t at, std::size_t bytes) noexcept {
     end_ = at + bytes;
     since_ms_ = now_ms();
@@ -124,7 +124,7 @@ class resident_bytes {
     if (!follows || !is_fresh(last.since_ms)) last = {at, 0, since_ms_};
     last.bytes += static_cast<std::uint32_t>(bytes);
   }
-  /// Forgets what was found out too long ago.
+  /// Drops the range if it is too old.
   void forget_old() noexcept {
     if (!is_fresh(since_ms_)) end_ = 0;
   }
@@ -144,12 +144,12 @@ class resident_bytes {
   std::uint32_t since_ms_ = 0;
 };
 
-/// Sends by sendfile(2) until all is sent or an error occurs, and returns true. Returns false if
-/// the kernel does not do that for these two, so that reads and writes continue.
+/// Sends with sendfile(2) until all bytes are sent or an error occurs, and returns true. Returns
+/// false if the kernel cannot do that for these two, so that reads and writes continue.
 task<bool> send_file(transmission& work) {
   constexpr auto mechanism = transfer_mechanism::send_file;
   const bool may_change = work.how.only() == transfer_mechanism::automatic;
-  if (may_change && work.from.offset_alignment != 0) co_return false;  // O_DIRECT: not via memory
+  if (may_change && work.from.offset_alignment != 0) co_return false;  // O_DIRECT: not in memory
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
   resident_bytes resident(work);
@@ -184,7 +184,7 @@ task<bool> send_file(transmission& work) {
       co_await wait_for_room(work);
       resident.forget_old();
     } else if (may_change && (is_refusal(r) || r == 0)) {
-      co_return false;  // files of /proc return 0 before their end, too: a read finds out
+      co_return false;  // files of /proc return 0 before their end, too: a read checks
     } else if (r == 0) {
       const bool is_refused = co_await has_bytes_at(work.from, at);
       const int error = is_refused ? -EOPNOTSUPP : eof_result;
@@ -197,7 +197,7 @@ task<bool> send_file(transmission& work) {
       runner& where = *runner::current();
       where.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
       if (where.spend(runner::call_weight)) continue;
-      co_await shield(post(here));  // let others run; shielded, as the result counts bytes sent
+      co_await shield(post(here));  // lets others run; shielded, as the result counts bytes sent
       const auto stop = co_await this_coro::cancellation_state;
       if (stop.cancelled() != cancellation_type::none && work.left() != 0)
         work.fail(make_error(cancelled_result));
@@ -208,8 +208,8 @@ task<bool> send_file(transmission& work) {
 
 // --- by reads and writes -------------------------------------------------------------------------
 
-/// Sends by reads and writes, with one coroutine for each block of memory. Reads run concurrently;
-/// writes take turns, in the order of the file.
+/// Sends with reads and writes, with one coroutine for each block of memory. Reads run
+/// concurrently; writes take turns, in the order of the file.
 class block_sending {
  public:
   explicit block_sending(transmission& work)
@@ -241,12 +241,12 @@ class block_sending {
       if (turn.error()) work_.fail(turn.error());
       const stream_hold open(work_);
       if (open.refused() < 0) work_.fail(make_error(open.refused()));
-      if (at >= work_.limit) break;  // another one has found the end
+      if (at >= work_.limit) break;  // another coroutine has found the end
       const std::size_t have = std::min(*got, bytes);
       const bool is_end = have != bytes && got.error() == error::eof && work_.ends_at(at + have);
       if (have != 0 && !work_.error) co_await send_prefix(work_);
       if (work_.error) break;
-      // In parts as the stream takes them, so that the progress shows a slow peer at work.
+      // In parts, as the stream takes them, so that the progress shows a slow peer.
       for (std::size_t done = 0; done < have && !work_.error;) {
         transfer_operation write(op_kind::send, &work_.to, memory + done, have - done);
         auto put = co_await std::move(write);
@@ -257,11 +257,11 @@ class block_sending {
       if (have != bytes && !is_end) work_.fail(got.error());
       turns_[(index + 1) % workers_].set();
     }
-    turns_[(index + 1) % workers_].set();  // lets coroutines that wait for their turn see an error
+    turns_[(index + 1) % workers_].set();  // waiting coroutines then see an error
   }
 
  private:
-  /// Returns the number of bytes to read: a direct file is asked for whole sectors.
+  /// Returns the number of bytes to read: whole sectors for a direct file.
   std::size_t rounded(std::size_t bytes) const noexcept {
     const std::size_t sector = work_.from.offset_alignment;
     return sector == 0 ? bytes : std::min(block_, (bytes + sector - 1) / sector * sector);
@@ -324,7 +324,7 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
   const bool may_send = how.only() == transfer_mechanism::send_file ||
                         (how.only() == transfer_mechanism::automatic && !work.open_ended);
   if (may_send) {
-    if (work.open_ended) {  // without bytes to follow, the prefix must not wait for them
+    if (work.open_ended) {  // if no bytes follow, the prefix must not wait for them
       const bool has_bytes = co_await has_bytes_at(*from, offset);
       if (!has_bytes) work.limit = 0;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Both ends of the handshake over HTTP.
+// Both ends of the opening handshake over HTTP.
 #include <beck/websocket/accept.hpp>
 
 #include <memory>
@@ -26,7 +26,7 @@ void refuse(http::response& reply, const detail::upgrade_check& why) {
   reply.send(why.error.message() + ".\n");
 }
 
-/// Returns whether a field is one of the handshake, which only the library writes.
+/// Returns whether a field belongs to the handshake: only the library writes those.
 bool is_of_handshake(std::string_view name) noexcept {
   constexpr std::string_view front = "sec-websocket-";
   return http::detail::equal_in_any_case(name.substr(0, front.size()), front);

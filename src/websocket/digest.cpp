@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The compression function is written as the standard has it: a handshake hashes two blocks.
+// SHA-1, written as in the standard, without optimisations: a handshake hashes two blocks.
 #include "websocket/handshake.hpp"
 
 #include <algorithm>

@@ -117,7 +117,7 @@ class rejection_category_type final : public std::error_category {
   }
 };
 
-// Constant-initialised and never destroyed: codes are also compared in static destructors.
+// Constant-initialised and never destroyed, because static destructors may compare codes, too.
 template <class Category>
 union storage {
   Category value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The decoder of frames. A head and a control frame are collected, because a split may be inside
-// them; data stays where it is.
+// The decoder of frames. Heads and control frames are collected, because the input may be split
+// inside them; data stays in place.
 #include <beck/websocket/codec.hpp>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool is_known(unsigned number) noexcept { return number <= 2 || (number >= 8 && 
 std::size_t functions::write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
                                         const mask_key* key) noexcept {
   const unsigned masked = key != nullptr ? mask_bit : 0;
-  std::size_t more = 0;  // bytes of the length behind the first
+  std::size_t more = 0;  // bytes of the length after the first
   unsigned length = static_cast<unsigned>(bytes);
   if (bytes >= length_in_2) {
     more = bytes <= UINT16_MAX ? 2 : 8;
@@ -115,7 +115,7 @@ bool frame_decoder::read_head(const char*& at, const char* end) noexcept {
   }
 }
 
-/// Checks everything that the first two bytes of a head tell, and finds its size.
+/// Checks the first two bytes of a head, and finds the size of the head.
 bool frame_decoder::check_first_bytes() noexcept {
   const unsigned first = byte_at(head_);
   const unsigned second = byte_at(head_ + 1);
@@ -140,7 +140,7 @@ bool frame_decoder::check_first_bytes() noexcept {
   return true;
 }
 
-/// Takes the length and the key from a whole head. Returns whether the frame may be so long.
+/// Takes the length and the key from a whole head. Returns false if the frame is too long.
 bool frame_decoder::begin_frame() noexcept {
   const unsigned second = byte_at(head_ + 1);
   const char* at = head_ + 2;
@@ -184,7 +184,7 @@ void frame_decoder::read_control(const char*& at, const char* end) noexcept {
   payload_left_ -= there;
 }
 
-/// Ends a control frame that is whole.
+/// Handles a whole control frame.
 frame_event frame_decoder::end_control() noexcept {
   if (own_ == side::server) apply_mask(control_, control_bytes_, key_);
   stage_ = stage::head;
@@ -215,7 +215,7 @@ std::string_view frame_decoder::peer_reason() const noexcept {
   return {control_ + 2, control_bytes_ - std::size_t{2}};
 }
 
-/// Unmasks and checks data where it lies. Returns whether it is good.
+/// Unmasks and checks data in place. Returns false for bad text.
 bool frame_decoder::read_data(char*& at, const char* end, decoded_frame& found) noexcept {
   const std::size_t there = static_cast<std::size_t>(
       std::min<std::uint64_t>(payload_left_, static_cast<std::size_t>(end - at)));

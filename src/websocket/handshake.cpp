@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fields of the handshake are judged as strictly as the head was parsed: what may occur once occurs
-// once, names of protocols are compared with their case.
+// Fields of the handshake are checked as strictly as the head was parsed: a field that may occur
+// only once must not be repeated, and names of protocols are case-sensitive.
 #include "websocket/handshake.hpp"
 
 #include "http/characters.hpp"
@@ -12,14 +12,14 @@ using http::field;
 using http::detail::equal_in_any_case;
 using http::detail::take_element;
 
-/// Returns whether a list of texts between commas has `wanted`, with its case.
+/// Returns whether a comma-separated list contains `wanted`, in the same case.
 bool lists(std::string_view list, std::string_view wanted) noexcept {
   while (!list.empty())
     if (take_element(list) == wanted) return true;
   return false;
 }
 
-/// Returns whether the fields `f` of a head, together, list `wanted`, with its case.
+/// Returns whether the fields `f` of a head, together, list `wanted`, in the same case.
 bool offers(const http::head& head, field f, std::string_view wanted) noexcept {
   for (const http::field_view each : head)
     if (each.id == f && lists(each.value, wanted)) return true;
@@ -35,7 +35,7 @@ std::string_view choose_protocol(const http::request_head& head, std::string_vie
   return {};
 }
 
-/// Takes the port off an authority: returns it, or the default one of the scheme.
+/// Removes the port from an authority. Returns it, or the default port of the scheme.
 std::string_view take_port(std::string_view& authority, bool is_https) noexcept {
   const std::size_t colon = authority.rfind(':');
   const bool has_port =
@@ -45,9 +45,9 @@ std::string_view take_port(std::string_view& authority, bool is_https) noexcept 
   return !port.empty() ? port : is_https ? "443" : "80";
 }
 
-/// Returns whether `origin` is the server's own: its host and port are those of the request, where
-/// a port that is missing is the default of the origin's scheme. Over TLS that is https; a plain
-/// connection may come from a proxy that ends TLS.
+/// Returns whether `origin` is the server's own: it has the host and port of the request, where a
+/// missing port is the default of the origin's scheme. Over TLS the scheme must be https. A plain
+/// connection allows both schemes: it may come from a proxy that ends TLS.
 bool is_own_origin(std::string_view origin, std::string_view host, bool is_secure) noexcept {
   const std::size_t end = origin.find("://");
   if (end == std::string_view::npos) return false;  // such as "null"
@@ -58,10 +58,10 @@ bool is_own_origin(std::string_view origin, std::string_view host, bool is_secur
   return take_port(page, is_https) == take_port(host, is_https) && equal_in_any_case(page, host);
 }
 
-/// Returns whether scripts of the page that the request comes from may connect.
+/// Returns whether the page that the request comes from may connect with its scripts.
 bool is_origin_allowed(const http::request_head& head, std::string_view allowed,
                        bool is_secure) noexcept {
-  if (!head.has(field::origin)) return true;  // no browser
+  if (!head.has(field::origin)) return true;  // not a browser
   if (head.repeats(field::origin)) return false;
   const std::string_view origin = head.get(field::origin);
   while (!allowed.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handshake without I/O: is this a request for WebSocket, is that the answer to mine (RFC
-// 6455, section 4); and SHA-1 and base64 as far as it needs them. SHA-1 protects nothing here: it
-// only shows that the server has read the request.
+// The handshake without I/O: checks requests for WebSocket and the answers to them (RFC 6455,
+// section 4), with SHA-1 and base64 as far as needed. SHA-1 protects nothing here: it only shows
+// that the server has read the request.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@
 
 namespace beck::websocket::detail {
 
-/// The judgement on a request.
+/// The result of the check of a request.
 struct upgrade_check {
-  /// For a request that is refused.
+  /// Makes the result for a refused request.
   upgrade_check(http::status answers, error_code why) noexcept : answer(answers), error(why) {}
-  /// For a good one.
+  /// Makes the result for a valid request.
   upgrade_check(std::string_view of_client, std::string_view chosen) noexcept
       : key(of_client), protocol(chosen) {}
 
   http::status answer = http::status::switching_protocols;
-  error_code error;           ///< why it is refused; none if it is not
+  error_code error;           ///< the reason for the refusal; none if it is valid
   std::string_view key;       ///< a part of the request
   std::string_view protocol;  ///< a part of the options
 };
 
-/// Judges a request. `is_secure`: it came over TLS.
+/// Checks a request. `is_secure`: it came over TLS.
 upgrade_check check_request(const http::request_head& head, const accept_options& how,
                             bool is_secure = false) noexcept;
 
@@ -39,8 +39,7 @@ upgrade_check check_request(const http::request_head& head, const accept_options
 bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,
                  std::string_view& protocol);
 
-/// Returns the URL of HTTP for one of WebSocket; an empty text if it is none. Throws
-/// std::bad_alloc.
+/// Returns the HTTP URL for a WebSocket URL; an empty text if `url` is none. Throws std::bad_alloc.
 std::string http_url(std::string_view url);
 
 /// A SHA-1 hash (FIPS 180-4).

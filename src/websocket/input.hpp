@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The received bytes that are not decoded. They lie in the buffer that the context has lent, or, if
-// the reader goes away before it has decoded them, in memory of their own: a connection that is not
-// being read holds no buffer of the context.
+// The received bytes that are not decoded. They lie in the buffer that the context has lent; if the
+// reader ends before it has decoded them, they move to a separate block. So a connection that is
+// not being read holds no buffer of the context.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class input {
     size_ = text.size();
     std::memcpy(data_, text.data(), size_);
   }
-  /// Moves the bytes out of the lent buffer, if there is memory.
+  /// Moves the bytes out of the lent buffer if memory allows.
   void keep() noexcept {
     if (lease_.empty()) return;
     const std::size_t bytes = size_ - at_;
@@ -54,7 +54,7 @@ class input {
     try {
       made = static_cast<char*>(beck::detail::allocate_block(bytes));
     } catch (...) {
-      return;  // the lent buffer will do
+      return;  // no memory: keeps the lent buffer
     }
     std::memcpy(made, data_ + at_, bytes);
     release();

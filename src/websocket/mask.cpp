@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mask: an exclusive or with the four bytes of the key, over and over. Up to the next multiple
-// of 32 byte by byte, then in blocks, for which the key is rotated so that it begins at the right
-// byte. The blocks are compiled twice: for every processor, and for those with AVX2.
+// The mask: an exclusive or with the four bytes of the key, repeated. Up to the next multiple of 32
+// it works byte by byte, then in blocks, with the key rotated to begin at the right byte. The
+// blocks are compiled twice: for every processor, and for those with AVX2.
 #include <beck/websocket/codec.hpp>
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t block_bytes = 32;
 using block [[gnu::vector_size(32)]] = std::uint64_t;
 
-/// Masks whole blocks, and returns their number of bytes.
+/// Masks whole blocks. Returns the number of bytes masked.
 BECK_INLINE std::size_t mask_blocks(char* data, std::size_t bytes, std::uint64_t key) noexcept {
   const block keys = {key, key, key, key};
   std::size_t at = 0;
@@ -56,8 +56,8 @@ std::size_t mask_whole_blocks(char* data, std::size_t bytes, std::uint64_t key) 
                                          : mask_plain(data, bytes, key);
 }
 
-/// Masks fewer bytes than a block: eight at a time, then one by one. Returns the key for what
-/// follows.
+/// Masks fewer bytes than a block: eight at a time, then one by one. Returns the key for the next
+/// bytes.
 std::uint32_t mask_few(char* data, std::size_t bytes, std::uint32_t key) noexcept {
   const std::uint64_t keys = std::uint64_t{key} << 32 | key;
   std::size_t at = 0;

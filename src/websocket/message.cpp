@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The block of a message: a header with the count of its holders, and the bytes of its frame.
+// The block of a message: a header with the number of its owners, and the bytes of its frame.
 #include <beck/websocket/message.hpp>
 
 #include <cstring>

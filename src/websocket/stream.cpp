@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public face of a session.
+// The public class over a session.
 #include <beck/websocket/stream.hpp>
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// UTF-8 as it comes. ASCII is skipped 32 bytes at a time; of every other character the first byte
-// tells how many follow, and the bounds of the second: that is how overlong forms, surrogates and
-// what lies beyond U+10FFFF are found at the first bad byte.
+// Checks UTF-8 as it arrives. ASCII is skipped 32 bytes at a time. The first byte of any other
+// character gives the number of bytes that follow and the bounds of the second byte. With these,
+// overlong forms, surrogates and characters above U+10FFFF are found at the first bad byte.
 #include <beck/websocket/codec.hpp>
 
 #include <cstring>

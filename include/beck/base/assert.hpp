@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Assertions that stay on in release builds. They catch bugs of the program (a broken precondition,
-// a broken invariant), never bad input and never a result of the kernel: those are errors, see
-// error.hpp.
+// Assertions that are also active in release builds. They catch bugs of the program (a broken
+// precondition, a broken invariant), never bad input and never a result of the kernel: those are
+// errors, see error.hpp.
 #pragma once
 
 #include <beck/base/platform.hpp>
@@ -17,9 +17,9 @@ namespace beck::detail {
 
 }  // namespace beck::detail
 
-/// Terminates the program with a message if `condition`, converted to bool, is false. In every
-/// build. `message` says what the caller did wrong or what must hold. Usable in constant
-/// expressions.
+/// Terminates the program with a message if `condition`, converted to bool, is false. Active in
+/// every build. `message` states the caller's mistake or the condition that must hold. Usable in
+/// constant expressions.
 #define BECK_ASSERT(condition, message) \
   (static_cast<bool>(condition)         \
        ? static_cast<void>(0)           \

@@ -82,7 +82,7 @@ namespace detail {
 
 // ---- one buffer or many, from the type ----------------------------------------------------------
 
-/// One buffer.
+/// A single buffer.
 template <class B>
 concept single_buffer = std::convertible_to<const B&, const_buffer>;
 template <class B>
@@ -107,7 +107,7 @@ constexpr auto buffer_sequence_begin(const S& s) noexcept {
   return s.begin();
 }
 
-/// Returns the position behind the last buffer of a sequence.
+/// Returns the position after the last buffer of a sequence.
 template <detail::single_buffer B>
 constexpr const B* buffer_sequence_end(const B& b) noexcept {
   return __builtin_addressof(b) + 1;
@@ -124,23 +124,23 @@ constexpr auto buffer_sequence_end(const S& s) noexcept {
   return s.end();
 }
 
-/// The buffers of an operation that reads memory: one buffer, or anything with begin() and end()
-/// over buffers. Ask single_buffer first to tell the two apart.
+/// The buffers of an operation that reads memory: one buffer, or any type with begin() and end()
+/// over buffers. single_buffer tells the two apart.
 template <class S>
 concept const_buffer_sequence = requires(const S& s) {
   { *beck::buffer_sequence_begin(s) } -> std::convertible_to<const_buffer>;
   { beck::buffer_sequence_begin(s) != beck::buffer_sequence_end(s) } -> std::convertible_to<bool>;
 };
 
-/// The buffers of an operation that writes memory: one mutable_buffer, or anything with begin() and
+/// The buffers of an operation that writes memory: one mutable_buffer, or any type with begin() and
 /// end() over them.
 template <class S>
 concept mutable_buffer_sequence = const_buffer_sequence<S> && requires(const S& s) {
   { *beck::buffer_sequence_begin(s) } -> std::convertible_to<mutable_buffer>;
 };
 
-/// Returns the number of bytes of all buffers together. Sizes that add up past SIZE_MAX are a bug
-/// of the caller and wrap.
+/// Returns the number of bytes of all buffers together. A sum above SIZE_MAX is a bug of the
+/// caller, and wraps.
 template <const_buffer_sequence S>
 constexpr std::size_t buffer_size(const S& s) noexcept {
   std::size_t total = 0;
@@ -193,7 +193,7 @@ namespace detail {
 
 // ---- buffer(): from any object that holds bytes -------------------------------------------------
 
-/// Elements whose bytes may be moved in and out: trivially copyable, and not buffers themselves.
+/// Elements whose bytes may be copied in and out: trivially copyable, and not buffers themselves.
 template <class T>
 concept buffer_element = std::is_trivially_copyable_v<T> && !single_buffer<T>;
 
@@ -205,7 +205,7 @@ concept buffer_container = !single_buffer<C> && requires(C& c) {
   requires buffer_element<std::remove_cvref_t<decltype(*c.data())>>;
 };
 
-/// A container that only refers to its bytes, so that a temporary of it may be given: a span or a
+/// A container that only refers to its bytes, so that a temporary of it may be passed: a span or a
 /// view.
 template <class C>
 concept buffer_view = buffer_container<C> &&
@@ -221,7 +221,7 @@ using buffer_of =
 
 /// Returns a buffer of `size` bytes at `data`.
 constexpr mutable_buffer buffer(void* data, std::size_t size) noexcept { return {data, size}; }
-/// As above, only to be read.
+/// As above, read-only.
 constexpr const_buffer buffer(const void* data, std::size_t size) noexcept { return {data, size}; }
 
 /// Returns `b`.
@@ -242,8 +242,8 @@ template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N]) noexcept {
   return {a, sizeof a};
 }
-/// Returns the bytes of an array, only to be read. A literal includes its NUL, as in Asio; for one
-/// without use "..."_buf.
+/// Returns the bytes of an array, read-only. A literal includes its NUL, as in Asio; "..."_buf
+/// excludes it.
 template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N]) noexcept {
   return {a, sizeof a};
@@ -253,13 +253,13 @@ template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
-/// As above, only to be read.
+/// As above, read-only.
 template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
 
-/// Returns the bytes of all elements of a container; only to be read if they are const.
+/// Returns the bytes of all elements of a container; read-only if they are const.
 template <detail::buffer_container C>
 constexpr detail::buffer_of<C> buffer(C& c) noexcept {
   return {c.data(), c.size() * sizeof(*c.data())};
@@ -282,7 +282,7 @@ template <detail::buffer_view C>
 constexpr detail::buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
-/// Deleted for other temporaries: the bytes of a temporary string would be gone before the
+/// Deleted for other temporaries: the bytes of a temporary string would be freed before the
 /// operation ends.
 template <detail::buffer_container C>
   requires(!std::is_lvalue_reference_v<C> && !detail::buffer_view<C>)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Durations and points in time without <chrono>, which costs a user's file a third of a
-// second. Anything shaped like std::chrono's types converts, and every conversion and sum
-// saturates: a huge duration is "for ever", never a negative number by overflow.
+// Durations and points in time without <chrono>, which costs a user's file a third of a second.
+// Types of the shape of std::chrono's convert. Every conversion and sum saturates: a huge duration
+// means "for ever", and never becomes negative by overflow.
 #pragma once
 
 #include <compare>
@@ -23,7 +23,7 @@ concept duration_like = requires(const D& d) {
 /// The type of count().
 template <duration_like D>
 using count_of = std::remove_cvref_t<decltype(std::declval<const D&>().count())>;
-/// A nanosecond is a whole number of its units, or they are numbers of floating point.
+/// Whether a nanosecond is a whole number of the units of D, or its numbers are floating point.
 template <class D>
 concept fine_duration =
     duration_like<D> &&
@@ -31,9 +31,9 @@ concept fine_duration =
 
 }  // namespace detail
 
-/// A signed number of nanoseconds. Converts from std::chrono::duration and the like, and to them
-/// as they convert to each other: explicitly if the unit is longer than a nanosecond. Arithmetic
-/// and conversions saturate. A value; any thread.
+/// A signed number of nanoseconds. Converts from std::chrono::duration and similar types, and to
+/// them by std::chrono's rules: explicitly if the unit is longer than a nanosecond. Arithmetic and
+/// conversions saturate. A value; any thread.
 class duration {
  public:
   /// Makes zero.
@@ -75,7 +75,7 @@ class duration {
     if (!__builtin_sub_overflow(a.ns_, b.ns_, &difference)) return duration(difference);
     return b.ns_ < 0 ? max() : min();
   }
-  /// Returns the negative; of min() max().
+  /// Returns the negative; max() for min().
   friend constexpr duration operator-(duration a) noexcept { return duration() - a; }
   /// Adds `d`, saturating.
   constexpr duration& operator+=(duration d) noexcept { return *this = *this + d; }
@@ -94,7 +94,8 @@ class duration {
       return from_float(count * (static_cast<Rep>(Num) * static_cast<Rep>(ns_per_second) /
                                  static_cast<Rep>(Den)));
     } else {
-      // One unit is up / down nanoseconds. Most units are whole ones: then nothing is divided.
+      // One unit is up / down nanoseconds. For most units this is a whole number: no division is
+      // needed.
       constexpr bool is_whole = ns_per_second % Den == 0;
       constexpr wide up = wide(Num) * (is_whole ? ns_per_second / Den : ns_per_second);
       constexpr wide down = is_whole ? 1 : Den;
@@ -135,8 +136,8 @@ class duration {
 
 namespace detail {
 
-/// The shape of std::chrono::time_point on a steady clock. Points of clocks that jump are refused
-/// at compile time: convert them to a duration from now first, or use a system_timer.
+/// The shape of std::chrono::time_point on a steady clock. Points of clocks that can be set do not
+/// compile: first convert them to a duration from now, or use a system_timer.
 template <class T>
 concept time_point_like = requires(const T& t) {
   requires T::clock::is_steady;
@@ -153,11 +154,11 @@ concept system_time_like = requires(const T& t) {
 
 enum class clock_kind : unsigned char {
   steady,  ///< never set, never goes back
-  system,  ///< the date; it may be set
+  system,  ///< the date; can be set
 };
 
-/// A point on a clock, in nanoseconds since that clock's epoch. max() means never and stays never
-/// whatever is added. A value; any thread.
+/// A point on a clock, in nanoseconds since that clock's epoch. max() means never, and stays never
+/// after any addition. A value; any thread.
 template <clock_kind Clock>
 class basic_time_point {
  public:

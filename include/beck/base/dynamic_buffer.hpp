@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A growing container of bytes behind one type, so that async_read_until and similar functions are
-// no templates of the user's container. A reference is three words; the container stays the user's.
+// not templates of the user's container. A reference is three words; the user still owns the
+// container.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -27,13 +28,13 @@ struct dynamic_buffer_table {
 
 }  // namespace detail
 
-/// Refers to a growing container and bounds its size: of a container that is longer than `size_max`
-/// only the first `size_max` bytes count, and functions that change the size cut the others off.
+/// Refers to a growing container and bounds its size. If the container is longer than `size_max`,
+/// only its first `size_max` bytes count, and functions that change the size remove the others.
 /// Copies refer to the same container, which must outlive them. Thread: one at a time. Every growth
 /// invalidates the result of data().
 class dynamic_buffer_ref {
  public:
-  /// For dynamic_buffer(): refers to `container`.
+  /// Refers to `container`; for dynamic_buffer().
   constexpr dynamic_buffer_ref(void* container, const detail::dynamic_buffer_table& table,
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
@@ -59,8 +60,8 @@ class dynamic_buffer_ref {
   std::size_t size() const noexcept { return data().size(); }
   /// Returns the bound of size().
   std::size_t max_size() const noexcept { return size_max_; }
-  /// Returns the capacity of the container, at most max_size(): the value that size() may reach
-  /// without a new allocation. A flat_buffer that was consumed from may allocate earlier.
+  /// Returns the capacity of the container, at most max_size(): the greatest size() without a new
+  /// allocation. A flat_buffer with consumed bytes may allocate earlier.
   std::size_t capacity() const noexcept {
     const auto real = table_->capacity(container_);
     return real < size_max_ ? real : size_max_;

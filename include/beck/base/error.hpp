@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Errors. In public an error is a std::error_code. Inside the library a result is one int, as the
-// kernel gives it: zero or more is success, -4095..-1 is -errno, and -4096 and below are the
-// library's own errors (eof_result and its like). The error_code is built from it once, at
-// delivery, by make_error().
+// Errors. In public an error is a std::error_code. Inside the library a result is one int, as in
+// the kernel: zero or more is success, -4095..-1 is -errno, and -4096 and below are the library's
+// own errors (such as eof_result). make_error() builds the error_code once, at delivery.
 #pragma once
 
 #include <beck/base/platform.hpp>
@@ -73,16 +72,16 @@ enum basic_errors : int {
   operation_aborted = 125,   // ECANCELED: cancelled, or its object was closed
 };
 
-/// Errors that the operating system has no number for. Codes made from them are in a category of
-/// the library.
+/// Errors without a number of the operating system. Codes made from them are in a category of the
+/// library.
 enum misc_errors : int {
   already_open = 1,    // open() on an object that is open
   eof = 2,             // the peer sent everything it will send
-  not_found = 3,       // an element that was looked for is not there
+  not_found = 3,       // the element searched for does not exist
   timeout = 4,         // a time limit given to the library passed; compares equal to timed_out, too
-  channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
+  channel_closed = 5,  // the channel is closed for sends, and everything sent was received
   misaligned = 6,      // a direct transfer does not fit the file's direct_alignment()
-  delimiter_not_found = 7,  // a buffer is as large as it may be, and nothing in it matches
+  delimiter_not_found = 7,  // the buffer has its greatest size, and nothing in it matches
 };
 
 /// Returns the error_code of `e`.
@@ -109,10 +108,9 @@ namespace beck {
 
 namespace error {
 
-/// Returns whether `ec` means `e`: whether the codes are equal, except for timed_out, which is true
-/// for the kernel's ETIMEDOUT and for error::timeout alike, as the comparison with
-/// std::errc::timed_out. error::timeout equals the library's alone, and the two have different
-/// messages.
+/// Returns whether `ec` means `e`. The codes must be equal, with one exception: timed_out is equal
+/// to the kernel's ETIMEDOUT and to error::timeout, as std::errc::timed_out is. error::timeout
+/// equals only the library's error; the two have different messages.
 inline bool operator==(const error_code& ec, basic_errors e) noexcept {
   return ec == make_error_code(e) || (e == timed_out && ec == make_error_code(timeout));
 }
@@ -121,8 +119,8 @@ inline bool operator==(const error_code& ec, basic_errors e) noexcept {
 
 namespace detail {
 
-/// The int that stands for an error of misc_errors where a result is an int. Below -4095, the
-/// lowest value that the kernel uses for an error.
+/// The int for an error of misc_errors, for functions whose result is an int. It is below -4095,
+/// the lowest value that the kernel uses for an error.
 constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static_cast<int>(e); }
 
 inline constexpr int cancelled_result = -error::operation_aborted;
@@ -133,7 +131,7 @@ inline constexpr int timeout_result = misc_result(error::timeout);
 inline constexpr int misaligned_result = misc_result(error::misaligned);
 inline constexpr int channel_closed_result = misc_result(error::channel_closed);
 
-/// The failing half of make_error(). Requires: result < 0.
+/// Makes the error_code of a failure, for make_error(). Requires: result < 0.
 [[gnu::cold]] error_code make_failure(int result) noexcept;
 
 /// Builds the code of a result: success for zero and above, the system's error for -errno
@@ -159,8 +157,8 @@ class result_error : public error_code {
     requires std::is_error_code_enum<Enum>::value
   result_error(Enum e) noexcept : error_code(e) {}
 
-  /// Sets another error of the same operation: an error_code, or an enumerator of errors. It is a
-  /// template so that `ec = {}` is the assignment of a result_error, hence no error.
+  /// Sets another error of the same operation: an error_code, or an enumerator of errors. A
+  /// template, so that `ec = {}` assigns an empty result_error, which means no error.
   template <class Error>
     requires std::is_convertible_v<const Error&, error_code>
   result_error& operator=(const Error& e) noexcept {
@@ -175,8 +173,8 @@ class result_error : public error_code {
   const char* operation_ = nullptr;
 };
 
-/// The exception of throwing functions: a std::system_error that also knows how much was done
-/// before the error.
+/// The exception of throwing functions: a std::system_error with the number of bytes moved before
+/// the error.
 class io_error : public std::system_error {
  public:
   /// Makes an exception. `operation` is the name of the operation that failed, possibly empty; it
@@ -184,11 +182,11 @@ class io_error : public std::system_error {
   /// allocating.
   explicit io_error(const error_code& ec, const char* operation = "", std::size_t transferred = 0);
 
-  /// Makes an exception whose what() contains `subject`, the value that was refused, such as a
-  /// path; shortened if it is long. `operation` as above.
+  /// Makes an exception whose text contains `subject`, the refused value, such as a path; shortened
+  /// if it is long. `operation` as above.
   io_error(const error_code& ec, const char* operation, detail::text_view subject);
 
-  /// Out of line: one v-table and one type_info, also across shared libraries.
+  /// Out of line, for one v-table and one type_info, also across shared libraries.
   ~io_error() override;
   io_error(const io_error&) = default;
   io_error& operator=(const io_error&) = default;

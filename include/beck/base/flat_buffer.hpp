@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A growing buffer of contiguous bytes that is filled at the back and consumed at the front.
-// Consuming only moves an offset; the bytes go back to the start when the tail has no room and as
-// many bytes were consumed as would have to be moved. Each byte is therefore moved a constant
-// number of times on average, whatever the sizes of reads and messages.
+// Consuming only moves an offset. The bytes move back to the start when the tail has no room and at
+// least as many bytes were consumed as would have to be moved. So each byte is moved a constant
+// number of times on average, for any sizes of reads and messages.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -33,7 +33,7 @@ class flat_buffer {
   flat_buffer& operator=(flat_buffer&& other) noexcept;
   ~flat_buffer();
 
-  /// Returns room for `n` bytes behind the present ones; their values are undetermined. Throws
+  /// Returns room for `n` bytes after the present ones; their values are undetermined. Throws
   /// std::length_error, which names the numbers, if size() + n is more than max_size(),
   /// std::bad_alloc without memory; then nothing has changed.
   mutable_buffer prepare(std::size_t n);
@@ -49,8 +49,8 @@ class flat_buffer {
   void reserve(std::size_t capacity);
   /// Removes all bytes; keeps the memory.
   void clear() noexcept { begin_ = end_; }
-  /// Removes all bytes and frees the memory, as one does with the buffer of a connection that has
-  /// become idle.
+  /// Removes all bytes and frees the memory. Useful for the buffer of a connection that has become
+  /// idle.
   void release() noexcept { *this = flat_buffer(size_max_); }
 
   /// Returns all bytes.
@@ -65,8 +65,8 @@ class flat_buffer {
   bool empty() const noexcept { return end_ == begin_; }
   /// Returns the bound of size().
   std::size_t max_size() const noexcept { return size_max_; }
-  /// Returns the number of bytes allocated. At most twice max_size(): a buffer that is always
-  /// nearly full needs the second half to be consumed without moving everything each time.
+  /// Returns the number of bytes allocated, at most twice max_size(): the second half lets a nearly
+  /// full buffer consume bytes without moving all of them each time.
   std::size_t capacity() const noexcept { return capacity_; }
 
  private:
@@ -76,7 +76,7 @@ class flat_buffer {
   char* memory_ = nullptr;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::size_t prepared_ = 0;  // bytes behind end_ that may still be committed
+  std::size_t prepared_ = 0;  // bytes after end_ that may still be committed
   std::size_t capacity_ = 0;
   std::size_t size_max_;
 };

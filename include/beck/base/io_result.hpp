@@ -2,8 +2,8 @@
 //
 // The result of an operation: an error_code and its values, all always present, because an
 // operation that failed may still have moved bytes. The data is public so that `auto [ec, n] = ...`
-// needs no tuple protocol, and there are constructors because g++ 12 destroys aggregates in a
-// co_await expression twice.
+// needs no tuple protocol. There are constructors because g++ 12 destroys aggregates in a co_await
+// expression twice.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -27,7 +27,7 @@ constexpr void ignore(R&& result) noexcept {
 
 /// An error and no, one or two values. Structured bindings have the error first: `auto [ec, n] =
 /// ...`. Bind only results whose values are trivially destructible (g++ 15 leaks the others); take
-/// a socket by `std::move(result).value()`. As safe to share between threads as its values.
+/// a socket by `std::move(result).value()`. Thread: as the values.
 template <class... Values>
 class io_result;
 
@@ -81,8 +81,8 @@ class [[nodiscard]] io_result<T> {
   /// Returns the error.
   error_code error() const noexcept { return error_; }
 
-  /// Returns the value, by value: a reference into a temporary result would dangle. Throws io_error
-  /// if there is an error; it has the number of bytes moved if the value is a std::size_t.
+  /// Returns a copy of the value, because a reference into a temporary result would dangle. Throws
+  /// io_error if there is an error; it has the number of bytes moved if the value is a std::size_t.
   T value() const&
     requires std::copy_constructible<T>
   {

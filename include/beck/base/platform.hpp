@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a program is compiled for: 64-bit Linux with libstdc++. The lowest headers include this one
-// first, so that a compilation for anything else ends with a sentence, ahead of the errors that
+// The supported platform: 64-bit Linux with libstdc++. The lowest headers include this one first,
+// so that a compilation for another platform begins with a clear message, before the errors that
 // follow from it.
 #pragma once
 

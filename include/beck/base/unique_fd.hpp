@@ -8,7 +8,7 @@ namespace beck {
 /// Owns a file descriptor and closes it exactly once. Move-only. Thread: one at a time.
 class unique_fd {
  public:
-  /// Owns none.
+  /// Makes an owner without a descriptor.
   constexpr unique_fd() noexcept = default;
   /// Takes ownership of `fd`; a negative number means none.
   constexpr explicit unique_fd(int fd) noexcept : fd_(fd < 0 ? -1 : fd) {}
@@ -40,10 +40,10 @@ class unique_fd {
   /// (asserted).
   void reset(int fd = -1) noexcept;
 
-  /// Closes the descriptor. Returns 0 or -errno, which only tells that data written before may be
-  /// lost (close(2)); 0 if there is none. The descriptor is gone in either case: Linux frees the
+  /// Closes the descriptor. Returns 0 or -errno; 0 if there is none. An error only means that data
+  /// written before may be lost (close(2)). The descriptor is freed in either case: Linux frees the
   /// number before anything can fail, so close is never retried, also not after EINTR, which counts
-  /// as success. Asserts that the number was open. Leaves errno as it was.
+  /// as success. Asserts that the number was open. Does not change errno.
   int close() noexcept;
 
  private:

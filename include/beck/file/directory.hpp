@@ -16,7 +16,7 @@ class list_operation;
 struct directory_entry {
   detail::text_view name;
   std::uint64_t inode = 0;
-  file_kind kind = file_kind::unknown;  ///< unknown where the file system does not tell
+  file_kind kind = file_kind::unknown;  ///< unknown if the file system does not report it
 };
 
 /// The memory of a listing, which holds one batch of entries at a time. Belongs to one directory
@@ -49,7 +49,7 @@ class directory_listing {
 
   /// Returns an iterator to the first entry of the batch.
   iterator begin() const noexcept { return {data_, data_ + filled_}; }
-  /// Returns the iterator behind the last entry of the batch.
+  /// Returns the iterator after the last entry of the batch.
   iterator end() const noexcept { return {data_ + filled_, data_ + filled_}; }
   /// Drops the batch: the next one begins with the first entry of a directory.
   void restart() noexcept {
@@ -123,19 +123,20 @@ class [[nodiscard]] open_in_operation : public begun_by<open_in_operation, statu
 
 }  // namespace detail
 
-/// A directory. Paths are relative to it, whatever happens to its name.
+/// A directory. Paths are relative to it, also after it was renamed or removed.
 ///
-/// Opens and status reads are answered in the call itself when everything on the way is in memory
+/// Opens and status reads are answered inside the call if everything on the path is in memory
 /// (openat2(2) with RESOLVE_CACHED); else a thread of the context makes the call, as it does for
 /// each batch of a listing. Errors of both: bad_descriptor if the directory is closed;
 /// invalid_argument for a path with a NUL in it; those of openat2(2), by errno: EXDEV
 /// (std::errc::cross_device_link) for a path that leads out of the directory, ELOOP for a link that
-/// the limits forbid, EAGAIN if directories on the way were renamed again and again. Before Linux
-/// 5.6, and in a sandbox without openat2(2), paths are resolved by openat(2), one component after
-/// the other on a thread of the context, with the same results, if the limits contain `beneath`, or
-/// are `anywhere`; others end with ENOSYS (std::errc::function_not_supported) or EPERM.
+/// the limits forbid, EAGAIN if directories on the path were renamed again and again. Before Linux
+/// 5.6, and in a sandbox without openat2(2), a thread of the context resolves paths with openat(2),
+/// one component after the other. The results are the same if the limits contain `beneath`, or are
+/// `anywhere`; other limits end with ENOSYS (std::errc::function_not_supported) or EPERM.
 /// Thread, lifetime, cancellation: as file_object. Simulation: the directories of a host are the
-/// parts of the names of its files, so they exist as long as a file is in them; there are no links.
+/// parts of the names of its files, so a directory exists as long as it contains a file; there are
+/// no links.
 class directory : public detail::io_object {
  public:
   /// How a path is resolved; combine with |. The values are those of openat2(2).
@@ -150,7 +151,7 @@ class directory : public detail::io_object {
   friend constexpr resolve operator|(resolve a, resolve b) noexcept {
     return static_cast<resolve>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
-  /// The default: nothing outside is reached.
+  /// The default: no path leads outside.
   static constexpr resolve inside = static_cast<resolve>(0x0A);
 
   /// Makes a closed directory.
@@ -189,11 +190,11 @@ class directory : public detail::io_object {
   }
 
   /// Opens a file of this directory in `file`, which must be closed, and outlive the operation.
-  /// Completes with (error_code, file_status): the properties of the file that was opened. Also
-  /// opens what is no regular file, for which the status should be checked; does not wait for the
-  /// writer of a named pipe. Errors besides those of openat2(2): already_open;
-  /// operation_not_supported for a file of another simulated context. Requires that `path` is not
-  /// modified until completion. Source: openat2(2), statx(2).
+  /// Completes with (error_code, file_status): the properties of the opened file. Also opens files
+  /// that are not regular, so check the status; does not wait for the writer of a named pipe.
+  /// Errors besides those of openat2(2): already_open; operation_not_supported for a file of
+  /// another simulated context. Requires that `path` is not modified until completion. Source:
+  /// openat2(2), statx(2).
   detail::open_in_operation async_open_file(file_object& file, const char* path,
                                             file_object::flags how,
                                             resolve limits = inside) noexcept;
@@ -219,7 +220,7 @@ class directory : public detail::io_object {
                           static_cast<Token&&>(token));
   }
 
-  /// Opens a directory of this directory in `other`; everything else as async_open_file().
+  /// Opens a directory of this directory in `other`; else as async_open_file().
   detail::open_in_operation async_open_directory(directory& other, const char* path,
                                                  resolve limits = inside) noexcept;
   /// As above. `token` takes (error_code, file_status).
@@ -266,7 +267,7 @@ class directory : public detail::io_object {
   }
 
   /// Reads the next batch of entries into `listing`, in the order of the file system. Completes
-  /// with (error_code, std::size_t): the number of entries in the batch, at least one; eof behind
+  /// with (error_code, std::size_t): the number of entries in the batch, at least one; eof after
   /// the last one. Entries that are added or removed meanwhile may be left out. Listings of one
   /// directory are made one after the other; each begins at the first entry. Errors: eof; those of
   /// getdents64(2). Requires that `listing` is not used until completion.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The interface that stream_file and random_access_file share: opening, size, syncing, and how the
+// The common interface of stream_file and random_access_file: opening, size, syncing, and how the
 // library waits for the device. Not a template.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace beck {
 
 namespace detail {
 
-/// A type that owns a path: std::string, std::filesystem::path and the like.
+/// A type that owns a path: std::string, std::filesystem::path or a similar one.
 template <class P>
 concept owned_path = std::is_nothrow_move_constructible_v<P> && requires(const P& path) {
   { path.c_str() } -> std::same_as<const char*>;
 };
 
-/// An operation of class `Op` on a path that it keeps. Errors, besides those of `Op`:
+/// An operation of class `Op` on a path that it stores. Errors besides those of `Op`:
 /// invalid_argument for a path with a NUL in it.
 template <class Op, class Path>
 class [[nodiscard]] path_operation : public begun_by<path_operation<Op, Path>, Op> {
@@ -30,7 +30,7 @@ class [[nodiscard]] path_operation : public begun_by<path_operation<Op, Path>, O
     this->address = const_cast<char*>(path_.c_str());
     return !has_nul() && Op::await_ready();
   }
-  /// Here it does not move any more.
+  /// Starts the operation, which is not moved from now on, so that its path has a fixed address.
   void begin() noexcept {
     this->address = const_cast<char*>(path_.c_str());
     if (has_nul()) {
@@ -63,7 +63,7 @@ class [[nodiscard]] path_operation : public begun_by<path_operation<Op, Path>, O
 
 }  // namespace detail
 
-/// A regular file, a block device, or anything else that pread(2) and pwrite(2) work on; not a
+/// A regular file, a block device, or any other file that pread(2) and pwrite(2) work on; not a
 /// pipe, a terminal or a socket, whose calls might never return (see posix::stream_descriptor).
 ///
 /// Thread, lifetime: as io_object. Cancellation: cancel() and close() end operations that have not
@@ -79,9 +79,9 @@ class file_object : public detail::io_object {
     read_only = 1,
     write_only = 2,
     read_write = 4,
-    append = 8,               ///< every write appends, whatever its offset
-    create = 16,              ///< makes the file if there is none
-    exclusive = 32,           ///< with create: there must be none
+    append = 8,               ///< every write appends; its offset is ignored
+    create = 16,              ///< makes the file if it does not exist
+    exclusive = 32,           ///< with create: fails if the file exists
     truncate = 64,            ///< discards the content
     sync_all_on_write = 128,  ///< a write completes when it is on the device
     direct = 256,             ///< bypasses the page cache (O_DIRECT): see direct_alignment()
@@ -90,7 +90,8 @@ class file_object : public detail::io_object {
   friend constexpr flags operator|(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
-  /// The alignment that direct transfers of a file need, in bytes; all 0 if the file makes none.
+  /// The alignment that direct transfers of a file need, in bytes; all 0 if the file does not
+  /// support them.
   struct alignment {
     std::uint32_t memory = 0;  ///< of the address of each buffer
     std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
@@ -115,8 +116,8 @@ class file_object : public detail::io_object {
   auto async_open(const char* path, flags how, Token&& token) {
     return detail::launch(async_open(path, how), static_cast<Token&&>(token));
   }
-  /// As above, with a std::string or a std::filesystem::path, which the operation keeps. Errors:
-  /// invalid_argument, too, for a path that contains NUL.
+  /// As above, with a std::string or a std::filesystem::path, which the operation stores. Further
+  /// error: invalid_argument for a path that contains NUL.
   template <detail::owned_path Path>
   detail::path_operation<detail::file_action, Path> async_open(Path path, flags how) {
     return {async_open(path.c_str(), how), static_cast<Path&&>(path)};
@@ -167,9 +168,9 @@ class file_object : public detail::io_object {
     return detail::launch(async_resize(bytes), static_cast<Token&&>(token));
   }
 
-  /// Writes everything to the device, attributes included. After an error (EIO, ENOSPC, EDQUOT)
-  /// earlier writes may be lost, and every later sync of this object reports that error again until
-  /// the file is closed. Orders nothing: await the writes first. Source: fsync(2).
+  /// Writes all data and attributes to the device. After an error (EIO, ENOSPC, EDQUOT) earlier
+  /// writes may be lost, and every later sync of this object reports that error again until the
+  /// file is closed. Does not wait for writes under way: await them first. Source: fsync(2).
   void sync_all(error_code& ec) noexcept;
   /// As above, and throws on failure.
   void sync_all();
@@ -203,9 +204,9 @@ class file_object : public detail::io_object {
   /// bad_descriptor if closed; else those of pread(2). Source: preadv2(2), RWF_NOWAIT.
   std::size_t read_cached(std::uint64_t offset, mutable_buffer to, error_code& ec) noexcept;
 
-  /// Returns the alignment that a file opened with `direct` needs. Transfers that are not aligned
-  /// like that end with error::misaligned where the kernel refuses them. Source: statx(2),
-  /// STATX_DIOALIGN; 4,096 where that is missing.
+  /// Returns the alignment that a file opened with `direct` needs. Other transfers end with
+  /// error::misaligned if the kernel refuses them. Source: statx(2), STATX_DIOALIGN; 4,096 where
+  /// that is missing.
   alignment direct_alignment() const noexcept;
 
   /// Returns the slot, for the library's own composed operations.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file that is read and written at offsets. Nothing is ordered: 32 reads started together are 32
-// reads in flight.
+// A file that is read and written at offsets. Operations have no order: 32 reads started together
+// are 32 reads in flight.
 #pragma once
 
 #include <beck/file/file_object.hpp>
@@ -44,7 +44,7 @@ class basic_random_access_file : public basic_file<Executor> {
   }
 
   /// Reads at least one byte at `offset`. Completes with (error_code, std::size_t): the number of
-  /// bytes, 0 at once for an empty buffer. Errors: eof at or behind the end; those of pread(2).
+  /// bytes, 0 at once for an empty buffer. Errors: eof at or after the end; those of pread(2).
   /// Source: pread(2), preadv(2).
   detail::file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
     return {detail::op_kind::file, detail::file_call::read,

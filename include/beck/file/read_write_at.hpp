@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_read_at and async_write_at: whole buffers at an offset, and the synchronous forms. Over
-// random_access_file, and over every device that offers async_read_some_at or async_write_some_at.
+// async_read_at and async_write_at: whole buffers at an offset, and the synchronous forms. For
+// random_access_file, and for every device with async_read_some_at or async_write_some_at.
 #pragma once
 
 #include <beck/detail/composed_operation.hpp>
@@ -23,7 +23,7 @@ concept async_random_access_write_device =
       device.async_write_some_at(std::uint64_t{0}, buffer, deferred);
     };
 
-/// Of them, those that take several buffers at once.
+/// A device that also takes several buffers at once.
 template <class D, class Buffer>
 concept takes_parts_at = (std::is_same_v<Buffer, mutable_buffer> &&
                           requires(D& device, const buffer_parts<mutable_buffer>& parts) {
@@ -77,7 +77,7 @@ class transfer_at_steps {
 
   template <class Self, class Parts>
   void step(Self& self, const Parts& parts) {
-    Device& device = *device_;  // `self` takes this object with it
+    Device& device = *device_;  // `self` moves this object away
     const std::uint64_t at = offset_ + total_;
     if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
       device.async_read_some_at(at, parts, static_cast<Self&&>(self));
@@ -93,7 +93,7 @@ class transfer_at_steps {
   std::size_t total_ = 0;
 };
 
-/// One buffer: one operation of a file moves all of it.
+/// One buffer: a single operation of a file moves all of it.
 template <class B>
 concept whole_read_buffer = registered_buffer<B> || single_mutable_buffer<B>;
 template <class B>

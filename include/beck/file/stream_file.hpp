@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file that is read and written from front to back. The position is the object's own, not the
-// kernel's: it moves by what really was transferred, and no other process can move it.
+// A file that is read and written from front to back. The object itself stores the position, not
+// the kernel: it moves by the number of transferred bytes, and no other process can move it.
 #pragma once
 
 #include <beck/file/file_object.hpp>
@@ -92,8 +92,8 @@ class basic_stream_file : public basic_file<Executor> {
   }
 
   /// Writes at least one byte. Completes with (error_code, std::size_t): the number of bytes. With
-  /// `append` the write ignores the position, which is the end of the file afterwards. Errors:
-  /// those of pwrite(2).
+  /// `append` the write ignores the position, and sets it to the end of the file. Errors: those of
+  /// pwrite(2).
   detail::file_transfer async_write_some(const_buffer buffer) noexcept {
     return {detail::op_kind::file_in_order,
             detail::file_call::write,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Finds the body of a message in the bytes behind its head, without I/O and without copying: each
-// call says how many bytes of the input are framing and which ones are data.
+// Finds the body of a message in the bytes that follow its head, without I/O and without copying:
+// each call reports the number of bytes of framing and the position of the data.
 #pragma once
 
 #include <beck/http/head.hpp>
@@ -13,7 +13,8 @@
 
 namespace beck::http {
 
-/// Bounds of a body. Larger ones are refused. A bound over its own maximum counts as that.
+/// Bounds of a body. Larger bodies are refused. A bound above its own maximum counts as the
+/// maximum.
 struct body_limits {
   std::uint64_t body_bytes = 1024 * 1024;       ///< of data
   std::uint32_t chunk_line_bytes = 256;         ///< of a line with a chunk's size and extensions
@@ -22,9 +23,9 @@ struct body_limits {
   std::uint16_t trailer_fields = 20;   ///< at most head::fields_max
 };
 
-/// What a call of body_decoder::decode() found.
+/// The result of a call of body_decoder::decode().
 struct body_part {
-  parse_status status;   ///< done: the body ends behind `consumed`
+  parse_status status;   ///< done: the body ends after `consumed`
   std::size_t consumed;  ///< bytes of the input that belong to the body, data and framing
   std::string_view
       data;  ///< in the input; its last byte is the last one consumed, or framing follows
@@ -39,25 +40,25 @@ class body_decoder {
   /// Decodes the body that follows `of`.
   explicit body_decoder(const head& of, const body_limits& limits = {}) noexcept;
 
-  /// Decodes the beginning of `input`, the bytes behind those that were consumed before. Returns at
-  /// most one piece of data: call again, with the rest of the input, until it returns
+  /// Decodes the beginning of `input`, the bytes that follow those consumed before. Returns at most
+  /// one piece of data. Call it again, with the rest of the input, until it returns
   /// parse_status::more with nothing consumed, or another status. Bytes that were not consumed are
   /// the beginning of the next input.
-  /// Returns parse_status::refused, also from all further calls, for a malformed or too long body;
-  /// for a body whose length is announced, from the first call on.
+  /// Returns parse_status::refused, also from all further calls, if the body is malformed or too
+  /// long. The first call refuses an announced length that is too long.
   body_part decode(std::string_view input) noexcept;
 
-  /// Tells that the connection has ended. Returns parse_status::done if that ends the body, as for
+  /// Notes that the connection has ended. Returns parse_status::done if that ends the body, as for
   /// body_framing::until_close; parse_status::more if the body is cut short; parse_status::refused
   /// if it was refused before.
   parse_status end_of_input() noexcept;
 
   /// Returns whether the whole body has been decoded.
   bool is_done() const noexcept { return state_ == state::done; }
-  /// Returns the number of bytes of data that are still to come as far as it is known: of the body,
+  /// Returns the number of bytes of data still to come, as far as it is known: those of the body,
   /// or of the present chunk.
   std::uint64_t known_bytes() const noexcept { return left_; }
-  /// Returns the number of bytes of data so far.
+  /// Returns the number of bytes of data decoded so far.
   std::uint64_t bytes() const noexcept { return bytes_; }
   /// Returns why the body was refused; refusal::none if it was not.
   refusal reason() const noexcept { return reason_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One call of a client: a request with fields of the caller's and, if it has one, a body that is
-// given whole or written as a stream; then its reply.
+// One call of a client: a request with the caller's fields and an optional body, given whole or
+// written as a stream; then the reply to it.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -62,13 +62,13 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, reply)
 ///   auto got = co_await ask.set(http::field::accept, "text/csv").async_finish();
 /// or write a body of any length and finish it then:
 ///   auto [ec, n] = co_await beck::async_write(ask, beck::buffer(rows));
-/// A stream, async_write() included, is sent in chunks, or as it is after content_length(). It is
-/// never sent twice: only a body that is given whole can be repeated, for a retry or a redirect.
-/// A call that is destroyed before it was finished closes its connection. Thread: that of the
-/// client's context; one operation at a time. Lifetime: the client outlives it.
+/// A streamed body, also that of async_write(), is sent in chunks, or as it is after
+/// content_length(). It is never sent twice: only a whole body can be repeated, for a retry or a
+/// redirect. A call that is destroyed before it was finished closes its connection. Thread: that of
+/// the client's context; one operation at a time. Lifetime: the client outlives it.
 class call {
  public:
-  /// Makes a call. `url` is copied; one that is refused ends the operations with bad_url. Throws
+  /// Makes a call. `url` is copied; if it is refused, the operations end with bad_url. Throws
   /// std::invalid_argument for method::connect, trace and other; std::bad_alloc.
   call(client& by, http::method m, std::string_view url);
   /// As above, with any method. Throws std::invalid_argument if it is not a token.
@@ -87,32 +87,32 @@ class call {
   call& set(std::string_view name, std::string_view value);
   /// Adds a field beside others of the same name. Throws as set().
   call& add(std::string_view name, std::string_view value);
-  /// Promises the length of a body that is written with async_write_some(). Throws std::logic_error
-  /// if the head was sent.
+  /// Announces the length of a body that is written with async_write_some(). Throws
+  /// std::logic_error if the head was sent.
   call& content_length(std::uint64_t bytes);
-  /// Sends the body only after the server has said "100 Continue", or has said nothing for
-  /// client_options::continue_wait(). Throws std::logic_error if the head was sent.
+  /// Sends the body only after the server has replied "100 Continue", or after
+  /// client_options::continue_wait() without a reply. Throws std::logic_error if the head was sent.
   call& expect_continue();
-  /// Asks the server to switch to `protocol`; it may answer 101, and reply::take_over() then gives
-  /// the stream. A redirect is the result: none is followed. Throws as set().
+  /// Asks the server to switch to `protocol`. If it answers 101, reply::take_over() returns the
+  /// stream. A redirect is not followed: it is the result. Throws as set().
   call& upgrade(std::string_view protocol);
-  /// Sends `text` as the target instead of the path and the query of the URL, exactly as it is: for
-  /// a proxy, which must not change what its client has sent, such as "/search?tag[]=a|b". It is a
-  /// path with or without a query, or "*" for OPTIONS, and copied. One with "#", a space, a control
-  /// character or a byte above 0x7E is no target: the call ends with bad_url. A redirect is
+  /// Sends exactly `text` as the target, instead of the path and the query of the URL: for a proxy,
+  /// which must forward its client's target unchanged, such as "/search?tag[]=a|b". `text` is a
+  /// path with or without a query, or "*" for OPTIONS; it is copied. With "#", a space, a control
+  /// character or a byte above 0x7E it is no target: the call ends with bad_url. A redirect is
   /// resolved against it. Throws std::logic_error if the head was sent.
   call& target(std::string_view text);
   /// Ends the connection after this call. Throws std::logic_error if the head was sent.
   call& close();
 
-  /// Writes a part of the body; the first one connects and sends the head. Completes with
+  /// Writes a part of the body; the first call connects and sends the head. Completes with
   /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
-  /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
-  /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
-  /// content_length(). Those of a connection that is not made.
-  /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
-  /// of it to be received before it takes more of the request, the write and the call end with
-  /// send_late, after client_options::send().
+  /// Errors: broken_pipe if the server takes no more, because it has replied with an error or the
+  /// connection is gone; async_finish() then returns its reply, or the reason. message_size beyond
+  /// content_length(). The errors of making a connection.
+  /// Does not read the body of a reply that comes early. If the server must send more than 64 KiB
+  /// of that body before it takes more of the request, the write and the call end with send_late,
+  /// after client_options::send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
   detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
@@ -120,10 +120,10 @@ class call {
   auto async_write_some(const_buffer data, Token&& token) const {
     return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
   }
-  /// Ends the request and waits for the head of the reply. Completes with (error_code, reply); with
-  /// an error the reply has no head, and reply::failure() has the error in words. The call is used
-  /// up. Errors: those of client_error; a refusal; those of the lookup and of the socket. Throws
-  /// std::logic_error after another async_finish().
+  /// Ends the request and waits for the head of the reply. Completes with (error_code, reply).
+  /// After an error the reply has no head, and reply::failure() describes the error. The call
+  /// cannot be used again. Errors: those of client_error; a refusal; those of the lookup and of the
+  /// socket. Throws std::logic_error after another async_finish().
   /// Cancellation: ends with operation_aborted, and the connection is closed.
   detail::call_finish async_finish();
   /// As above. `token` takes (error_code, reply).

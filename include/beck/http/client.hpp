@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The HTTP/1.1 client: calls that share a pool of connections for each origin. It is strict,
-// follows no redirect unless it is told to, and has no cookies.
+// follows redirects only if the options say so, and has no cookies.
 #pragma once
 
 #include <beck/http/call.hpp>
@@ -15,33 +15,33 @@
 
 namespace beck::http {
 
-/// Counters of a client since it was made. The first three are those of now.
+/// Counters of a client since it was made. The first three are the present numbers.
 struct client_stats {
-  std::uint64_t connections = 0;  ///< that are open, or being made
-  std::uint64_t idle = 0;         ///< of them
+  std::uint64_t connections = 0;  ///< open, or being made
+  std::uint64_t idle = 0;         ///< connections without a call
   std::uint64_t waiting = 0;      ///< calls that wait for a connection
   std::uint64_t made = 0;         ///< connections
-  std::uint64_t reused = 0;       ///< calls that got a connection which was idle
-  std::uint64_t discarded = 0;    ///< idle connections that ended, or were ended
+  std::uint64_t reused = 0;       ///< calls that got an idle connection
+  std::uint64_t discarded = 0;    ///< idle connections that have ended, or were closed
   std::uint64_t waits = 0;        ///< calls that had to wait for a connection
   std::uint64_t retries = 0;      ///< requests that were sent a second time
-  std::uint64_t redirects = 0;    ///< that were followed
-  std::uint64_t replies = 0;      ///< heads of replies, without 1xx and redirects followed
+  std::uint64_t redirects = 0;    ///< redirects that were followed
+  std::uint64_t replies = 0;      ///< heads of replies, except 1xx and followed redirects
 };
 
 namespace detail {
 struct client_handle;
 }
 
-/// A client. Each call gets an idle connection to its origin, or a new one; at the limits of
-/// client_options calls wait, in their order. A call that fails on a connection that was idle,
-/// before anything of a reply has come, is sent once more if its method is idempotent and its body
-/// is not a stream: the server may have closed the connection meanwhile.
+/// A client. Each call gets an idle connection to its origin, or a new one. At the limits of
+/// client_options calls wait, in their order. A call is sent once more if it fails on a connection
+/// that was idle, before any byte of a reply: the server may have closed that connection. Its
+/// method must be idempotent, and its body no stream.
 ///   http::client web(ctx, http::client_options().per_origin(8));
 ///   auto got = co_await timeout(web.async_get("http://api.example/a.json"), 5s);
 /// Thread: that of the context; stats(): any. Requires: an exclusive context, which is an
-/// io_context. Lifetime: the context outlives it. The destructor ends everything under way with
-/// operation_aborted, also the bodies of replies. An idle connection is work of the context: run()
+/// io_context. Lifetime: the context outlives it. The destructor ends all operations with
+/// operation_aborted, also reads of bodies. An idle connection is work of the context: run()
 /// returns when it has ended; see close_idle().
 class client {
  public:
@@ -56,11 +56,11 @@ class client {
   client(const client&) = delete;
   client& operator=(const client&) = delete;
 
-  /// Makes https work: `with` encrypts the connections of later calls, and verifies the host. It
-  /// must outlive the client.
+  /// Enables https: `with` encrypts the connections of later calls, and verifies the host. It must
+  /// outlive the client.
   void secure(stream_layer& with) noexcept;
-  /// Makes the connections of later calls with `how`, which must outlive the client, instead of TCP
-  /// and of secure().
+  /// Makes the connections of later calls with `how` instead of TCP and of secure(). It must
+  /// outlive the client.
   void connect_with(connector& how) noexcept;
 
   /// Gets a URL. Completes with (error_code, reply), errors and cancellation as

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The errors of an HTTP client, besides those of the system and of name lookups: the limits that
-// ended a call, and the faults of servers. docs/http-client.md has a table of them.
+// The errors of an HTTP client, besides those of the system and of name lookups: limits that were
+// exceeded, and faults of servers. docs/http-client.md has a table of them.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -10,22 +10,22 @@
 
 namespace beck::http {
 
-/// Why a call has failed.
+/// The reason why a call has failed.
 enum class client_error : int {
-  bad_url = 1,         ///< parse_url() refuses the URL; reply::failure() says why
+  bad_url = 1,         ///< parse_url() refuses the URL; reply::failure() has the reason
   no_tls,              ///< https, and the connector has no TLS
-  too_many_waiting,    ///< client_options::waiting() calls wait for a connection already
+  too_many_waiting,    ///< client_options::waiting() calls already wait for a connection
   connect_late,        ///< no connection within client_options::connect()
   send_late,           ///< the server took no byte for client_options::send()
   head_late,           ///< no head of a reply within client_options::head()
-  body_late,           ///< the body came more slowly than client_options::body_rate(), body_pause()
-  no_reply,            ///< the connection ended without a byte of a reply
+  body_late,           ///< the body was slower than client_options::body_rate(), body_pause()
+  no_reply,            ///< the connection ended before the first byte of a reply
   cut_short,           ///< the connection ended inside the reply
   too_many_interim,    ///< more 1xx replies than client_options::interim_bytes()
   too_many_redirects,  ///< more than client_options::redirects()
   unexpected_upgrade,  ///< 101, and the call did not ask for it
-  wrong_length,        ///< less was written than call::content_length() has promised
-  connector_failed,    ///< the connector threw something that is no system_error
+  wrong_length,        ///< the body was shorter than call::content_length()
+  connector_failed,    ///< the connector threw an exception that is no system_error
 };
 
 /// Returns the category of client_error. The late ones compare equal to errc::timed_out; no_reply

@@ -12,8 +12,8 @@
 
 namespace beck::http {
 
-/// The limits of a client. Every setter returns the object. A value. The time of a whole call is
-/// limited by beck::timeout(), which goes around it.
+/// The limits of a client. Every setter returns the object. A value. To limit the time of a whole
+/// call, use beck::timeout().
 class client_options {
  public:
   /// Makes the defaults.
@@ -25,57 +25,59 @@ class client_options {
     per_origin_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Sets the greatest number of connections in all. At the limit the connection that has been idle
-  /// for longest makes room; if none is idle, calls wait. 0 counts as 1. Default: 256.
+  /// Sets the greatest number of connections to all origins. At the limit the connection that has
+  /// been idle longest is closed; if none is idle, calls wait. 0 counts as 1. Default: 256.
   client_options& connections(std::size_t most) noexcept {
     connections_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Sets the greatest number of calls that wait for a connection. Then: too_many_waiting. Default:
-  /// 1,024.
+  /// Sets the greatest number of calls that wait for a connection. Error beyond it:
+  /// too_many_waiting. Default: 1,024.
   client_options& waiting(std::size_t most) noexcept {
     waiting_ = most;
     return *this;
   }
-  /// Sets how long a connection is kept for further calls; a server that says less in Keep-Alive is
-  /// believed. Default: 15 s.
+  /// Sets how long an idle connection is kept for further calls, or less if the server says so in
+  /// Keep-Alive. Default: 15 s.
   client_options& idle(duration most) noexcept {
     idle_ = most;
     return *this;
   }
 
-  /// Sets how long the lookup of a name and the connection may take. Then: connect_late. Default:
-  /// 3 s.
+  /// Sets how long the lookup of a name and the connection may take. Error beyond it: connect_late.
+  /// Default: 3 s.
   client_options& connect(duration most) noexcept {
     connect_ = most;
     return *this;
   }
-  /// Sets how long the server may take no byte of a request. Then: send_late. Default: 30 s.
+  /// Sets how long the server may take no byte of a request. Error beyond it: send_late. Default:
+  /// 30 s.
   client_options& send(duration most) noexcept {
     send_ = most;
     return *this;
   }
-  /// Sets how long the head of the reply may take from the end of the request on, with all 1xx
-  /// replies before it. Then: head_late. Default: 60 s.
+  /// Sets how long the head of the reply may take after the end of the request, with all 1xx
+  /// replies before it. Error beyond it: head_late. Default: 60 s.
   client_options& head(duration most) noexcept {
     head_ = most;
     return *this;
   }
-  /// Sets how slowly a body may come: on average `bytes_per_second`, once reads have waited for it
-  /// for `grace`. Then: body_late. 0: no limit, as for streams of rare events. Default: 240 bytes a
-  /// second, after 5 s.
+  /// Sets the slowest average rate of a body, `bytes_per_second`, enforced once reads have waited
+  /// for it for `grace`. Error below it: body_late. 0: no limit, as for streams of rare events.
+  /// Default: 240 bytes a second, after 5 s.
   client_options& body_rate(std::uint32_t bytes_per_second, duration grace) noexcept {
     body_rate_ = bytes_per_second;
     body_grace_ = grace;
     return *this;
   }
-  /// Sets how long a read waits for the next byte of a body. Then: body_late. Default: 30 s.
+  /// Sets how long a read waits for the next byte of a body. Error beyond it: body_late. Default:
+  /// 30 s.
   client_options& body_pause(duration most) noexcept {
     body_pause_ = most;
     return *this;
   }
-  /// Sets how long a request with call::expect_continue() waits for "100 Continue" before its body
-  /// is sent all the same. Default: 1 s.
+  /// Sets how long a request with call::expect_continue() waits for "100 Continue" before it sends
+  /// its body without it. Default: 1 s.
   client_options& continue_wait(duration most) noexcept {
     continue_wait_ = most;
     return *this;
@@ -86,25 +88,25 @@ class client_options {
     heads_ = bounds;
     return *this;
   }
-  /// Sets the greatest number of bytes of a body. Then: refusal::body_too_long. Default: none, for
-  /// bodies are streams; async_read_all() has a bound of its own.
+  /// Sets the greatest number of bytes of a body. Error beyond it: refusal::body_too_long. Default:
+  /// none, as bodies are streams; async_read_all() has a bound of its own.
   client_options& body_bytes(std::uint64_t most) noexcept {
     bodies_.body_bytes = most;
     return *this;
   }
-  /// Sets the bounds of bodies. Default: body_limits(), but for body_bytes().
+  /// Sets the bounds of bodies, except body_bytes(). Default: body_limits().
   client_options& bodies(const body_limits& bounds) noexcept {
     bodies_ = bounds;
     return *this;
   }
-  /// Sets how many bytes of 1xx replies may precede a reply. Then: too_many_interim. Default:
-  /// 65,536.
+  /// Sets how many bytes of 1xx replies may precede a reply. Error beyond it: too_many_interim.
+  /// Default: 65,536.
   client_options& interim_bytes(std::size_t most) noexcept {
     interim_bytes_ = most;
     return *this;
   }
-  /// Sets how many redirects a call follows; 0: none, a redirect is the result. Then:
-  /// too_many_redirects. At most 10. Default: 0.
+  /// Sets how many redirects a call follows, at most 10. Error beyond it: too_many_redirects. 0:
+  /// none, a redirect is the result. Default: 0.
   client_options& redirects(unsigned most) noexcept {
     redirects_ = most < 10 ? most : 10;
     return *this;

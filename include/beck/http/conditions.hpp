@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Conditional requests (RFC 9110, section 13): whether a request is carried out, answered with
-// "304 Not Modified" or with "412 Precondition Failed", and whether its Range counts.
+// Conditional requests (RFC 9110, section 13): decides whether a request is carried out, answered
+// with "304 Not Modified" or with "412 Precondition Failed", and whether its Range applies.
 #pragma once
 
 #include <beck/http/head.hpp>
@@ -10,7 +10,7 @@
 
 namespace beck::http {
 
-/// The state of the representation that a request is about, as its conditions see it.
+/// The state of the representation that the conditions of a request are compared with.
 struct representation_state {
   std::string_view etag;           ///< the value of its ETag field; empty if it has none
   std::int64_t last_modified = 0;  ///< seconds since 1970
@@ -18,7 +18,7 @@ struct representation_state {
   bool exists = true;              ///< false: the request would create it
 };
 
-/// What the conditions of a request demand.
+/// The result of the conditions of a request.
 enum class condition_status : std::uint8_t {
   proceed,              ///< carry it out
   not_modified,         ///< answer 304: the client has the representation
@@ -28,16 +28,16 @@ enum class condition_status : std::uint8_t {
 /// The result of evaluate_conditions().
 struct condition_result {
   condition_status status = condition_status::proceed;
-  bool range_applies = false;  ///< whether the Range field counts; false without one
+  bool range_applies = false;  ///< whether the Range field applies; false without one
 };
 
 namespace functions {
 
 /// Evaluates If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since and If-Range in the
-/// order of RFC 9110, section 13.2.2. To be called only if the answer would otherwise have a status
-/// of 2xx. `now`: seconds since 1970.
+/// order of RFC 9110, section 13.2.2. Call it only if the answer would otherwise have a status of
+/// 2xx. `now`: seconds since 1970.
 ///
-/// What is malformed counts as the answer that loses nothing:
+/// Malformed input gets the answer that loses no data:
 /// - If-Match: it fails, so that nothing is changed by mistake.
 /// - If-None-Match: it holds for GET and HEAD, which get a whole reply, and fails for others.
 /// - If-Modified-Since and If-Unmodified-Since, also if given twice: ignored, as the RFC demands.
@@ -45,7 +45,7 @@ namespace functions {
 ///   exactly `last_modified`, or is not a second before `now`. A date cannot tell two changes
 ///   within a second apart; entity tags can.
 /// - Range, if given twice: ignored.
-/// - `state.etag`: no entity tag.
+/// - `state.etag`: counts as no entity tag.
 condition_result evaluate_conditions(const request_head& head, const representation_state& state,
                                      std::int64_t now) noexcept;
 

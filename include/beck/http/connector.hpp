@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The seam of a client to what carries its connections: proxies, UNIX sockets, TLS, and scripts in
-// tests are connectors. Without one a client connects over TCP.
+// The interface through which a client opens its connections: proxies, UNIX sockets, TLS, and
+// scripts in tests are connectors. Without one a client connects over TCP.
 #pragma once
 
 #include <beck/http/url.hpp>
@@ -10,7 +10,7 @@
 
 namespace beck::http {
 
-/// Where a connection leads to. Refers to a URL.
+/// The destination of a connection. Refers to a URL.
 struct origin {
   /// Takes the origin of a URL.
   explicit origin(const url& of) noexcept
@@ -31,8 +31,8 @@ class connector {
   virtual ~connector() = default;
 
   /// Opens a stream to `to`, which outlives the task, on the executor `on`. For https the stream
-  /// must encrypt and have verified the host; a connector that cannot do that returns
-  /// client_error::no_tls. The caller limits the time and cancels the task through its scope. An
+  /// must encrypt, and must have verified the host; a connector that cannot do this returns
+  /// client_error::no_tls. The caller limits the time, and cancels the task through its scope. An
   /// exception ends the call with its error_code, or with client_error::connector_failed.
   virtual task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Content codings (RFC 9110, section 8.4.1; br is RFC 7932, zstd RFC 8878), and the choice among
-// those that a client accepts.
+// Content codings (RFC 9110, section 8.4.1; br is RFC 7932, zstd RFC 8878), and the choice of one
+// that a client accepts.
 #pragma once
 
 #include <beck/http/head.hpp>
@@ -36,9 +36,9 @@ class accepted_codings {
   /// Reads the Accept-Encoding fields of a request. Without one only content_coding::identity is
   /// accepted: the RFC would allow all, but programs that do not send it seldom decode anything.
   explicit accepted_codings(const request_head& head) noexcept;
-  /// Reads the value of an Accept-Encoding field. A malformed value accepts
-  /// content_coding::identity alone, which every client understands. Of a coding that is listed
-  /// twice the lower weight counts.
+  /// Reads the value of an Accept-Encoding field. A malformed value accepts only
+  /// content_coding::identity, which every client understands. If a coding is listed twice, the
+  /// lower weight counts.
   explicit accepted_codings(std::string_view value) noexcept;
 
   /// Returns the weight of `c` in thousandths; 0 if it is not acceptable. content_coding::identity
@@ -47,10 +47,10 @@ class accepted_codings {
   /// Returns whether `c` is acceptable.
   bool accepts(content_coding c) const noexcept { return weight_of(c) != 0; }
 
-  /// Returns the available coding with the largest weight; of equal ones the first. `available`
-  /// need not list content_coding::identity, which is always available and comes last. It is also
-  /// returned if nothing is acceptable: whether it is itself, accepts() tells (if not, a server may
-  /// answer 406).
+  /// Returns the available coding with the largest weight; among equal weights the first.
+  /// `available` need not list content_coding::identity, which is always available and comes last.
+  /// Returns content_coding::identity also if no coding is acceptable: check that with
+  /// accepts(identity); if it is false, a server may answer 406.
   content_coding pick(const content_coding* available, std::size_t count) const noexcept;
 
  private:

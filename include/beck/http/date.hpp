@@ -31,10 +31,10 @@ class date_text {
 namespace functions {
 
 /// Reads a date in one of the three forms that servers and clients have to understand: as above,
-/// "Sunday, 06-Nov-94 08:49:37 GMT", and "Sun Nov  6 08:49:37 1994". Two digits of a year stand for
-/// the latest such year that is not more than 50 years after `now`. The second may be 60.
-/// Returns whether `text` is such a date; only then `seconds` is set. The day of the week must be a
-/// valid name and is not compared with the date.
+/// "Sunday, 06-Nov-94 08:49:37 GMT", and "Sun Nov  6 08:49:37 1994". Two digits of a year mean the
+/// latest such year that is at most 50 years after `now`. The second may be 60.
+/// Returns whether `text` is such a date; `seconds` is set only then. The day of the week must be a
+/// valid name, and is not compared with the date.
 bool parse_date(std::string_view text, std::int64_t now, std::int64_t& seconds) noexcept;
 
 }  // namespace functions

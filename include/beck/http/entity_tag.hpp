@@ -11,15 +11,15 @@
 namespace beck::http {
 
 /// An entity tag in a text that must outlive it; empty if there is none. A weak tag names versions
-/// that are equal in meaning, not in every byte.
+/// that have the same meaning, but perhaps not the same bytes.
 struct entity_tag {
   std::string_view text;  ///< with its quotes, without "W/"
-  bool is_weak = false;   ///< whether "W/" stands before it
+  bool is_weak = false;   ///< whether "W/" precedes it
 };
 
 /// How entity tags are compared (RFC 9110, section 8.8.3.2).
 enum class tag_comparison : std::uint8_t {
-  strong,  ///< equal texts, and neither is weak: for ranges and for changes
+  strong,  ///< equal texts, and neither tag is weak: for ranges and for changes
   weak,    ///< equal texts: for caches
 };
 
@@ -34,14 +34,15 @@ enum class tag_match : std::uint8_t {
 namespace functions {
 
 /// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text`
-/// is one; only then `to` is set.
+/// is one; `to` is set only then.
 bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept;
 
-/// Returns whether both name the same version. No tag is equal to none, not even to none.
+/// Returns whether both tags name the same version. An empty tag is equal to no tag, not even to an
+/// empty one.
 bool is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept;
 
-/// Looks for `tag` in `list`, the value of an If-Match or If-None-Match field. The whole list is
-/// checked, also behind a tag that is equal.
+/// Looks for `tag` in `list`, the value of an If-Match or If-None-Match field. Checks the whole
+/// list, also after a match.
 tag_match match_tags(std::string_view list, const entity_tag& tag, tag_comparison how) noexcept;
 
 }  // namespace functions
@@ -52,9 +53,8 @@ using namespace functions;
 class file_tag {
  public:
   /// Writes the tag. `changed_ns`: nanoseconds since 1970 (st_mtim). `is_weak` must be true for a
-  /// file that was changed so recently, at most some milliseconds ago, that it may change again at
-  /// the same point in time of the system's coarse clock: a strong tag would then name two
-  /// versions.
+  /// file that was changed within the last step of the system's coarse clock (some milliseconds):
+  /// it may change again with the same time stamp, and a strong tag would then name two versions.
   file_tag(std::uint64_t size, std::int64_t changed_ns, std::uint64_t inode,
            bool is_weak = false) noexcept;
 

@@ -8,25 +8,26 @@
 
 namespace beck::http {
 
-/// A request that waits for its reply. A handler moves it into whatever will answer: a callback, a
-/// queue, a table. Destroying it ends the exchange: what the reply has then is sent, and the next
-/// request of the connection is served; a reply that was not begun is 500. An exchange whose peer
-/// has gone stays valid; its writes end with broken_pipe. One that ends before its operations ends
-/// them: writes with operation_aborted; a read or a file under way cuts the connection. There is no
-/// limit to its time but the grace of server::stop(): until then its connection stays open, counts
-/// against limits::connections(), and keeps serve() from ending.
-/// Thread: that of the connection, for its destruction, too. Lifetime: its owner destroys it before
+/// A request that waits for its response. A handler moves it to the place that will answer: a
+/// callback, a queue, a table. Destroying it ends the exchange: the server sends the response as it
+/// is then, or 500 if none was begun, and serves the next request of the connection. If the peer
+/// has gone, the exchange stays valid; its writes end with broken_pipe. Operations that are still
+/// under way when it is destroyed end with it: writes with operation_aborted; a read or the sending
+/// of a file cuts the connection. The only limit to its time is the grace of server::stop(): until
+/// then its connection stays open, counts against limits::connections(), and keeps serve() from
+/// ending.
+/// Thread: that of the connection, also for its destruction. Lifetime: its owner destroys it before
 /// the context, or is destroyed with the context.
 class exchange {
  public:
-  /// Takes over the exchange of `other`, which may only be assigned to or destroyed afterwards.
+  /// Takes over the exchange of `other`, which may then only be assigned to or destroyed.
   exchange(exchange&& other) noexcept;
   exchange& operator=(exchange&& other) noexcept;
   ~exchange();
 
   /// Returns the request.
   http::request& request() noexcept { return request_; }
-  /// Returns the reply.
+  /// Returns the response.
   http::response& response() noexcept { return response_; }
   /// Returns the executor of the connection.
   any_io_executor get_executor() const noexcept;

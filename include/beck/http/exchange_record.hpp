@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The records of exchanges and of handshakes that have failed, for logs and statistics.
+// Records of exchanges, and of handshakes that have failed, for logs and statistics.
 #pragma once
 
 #include <beck/base/duration.hpp>
@@ -17,21 +17,22 @@ namespace beck::http {
 
 /// An exchange that has ended, or a message that was refused; see server::on_finish().
 struct exchange_record {
-  /// The head of the request; nullptr if it was refused or came too slowly. Valid during the call.
+  /// The head of the request; nullptr if the head was refused or too slow. Valid during the call.
   const request_head* request = nullptr;
   /// The other end of the connection, as request::peer().
   ip::tcp::endpoint peer;
-  /// The address of the client, as request::client_address(); that of the peer if there is no head.
+  /// The address of the client, as request::client_address(); the peer's address if there is no
+  /// head.
   ip::address client;
-  /// The status of the reply; 0 if there was none, but 400 if the client has cut its body.
+  /// The status of the reply; 0 if there was none, but 400 if the client has cut its body short.
   unsigned status = 0;
   std::uint64_t request_bytes = 0;  ///< of the request's body that were received
   std::uint64_t reply_bytes = 0;    ///< of the reply's body that were written
   duration time;                    ///< from the end of the head to the end of the handler
   refusal why = refusal::none;      ///< the reason if the message was refused
-  bool cut = false;                 ///< the reply was begun, and could not be completed
-  /// What the handler threw, or a std::logic_error if it ended without a reply: so a 500 that the
-  /// program has sent differs from one that the server had to send.
+  bool cut = false;                 ///< the reply was begun, and not completed
+  /// The exception of the handler, or a std::logic_error if it ended without a reply. It tells a
+  /// 500 of the program from a 500 of the server.
   std::exception_ptr thrown;
 };
 
@@ -42,8 +43,8 @@ struct handshake_record {
   /// The layer's error; error::timeout if it took longer than limits::handshake();
   /// operation_aborted if the server ended it, to stop or to make room for others.
   error_code error;
-  /// The layer's sentence about it, such as the alert in words; an empty text if the code says it
-  /// all. Valid during the call.
+  /// The layer's description of the error, such as the alert in words; empty if the code is enough.
+  /// Valid during the call.
   std::string_view failure;
 };
 

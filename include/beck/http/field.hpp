@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Names of header fields. The names that servers and clients look at have a number, so that a head
-// is asked for them without comparing texts; all others are found by their name.
+// Names of header fields. Names that servers and clients use themselves have a number, so that a
+// head finds them without comparing texts; all others are found by their name.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ concept coroutine_handler = requires(H& h, request& q, response& r) {
   requires beck::detail::is_task<decltype(h(q, r))>;
   requires std::is_void_v<typename decltype(h(q, r))::value_type>;
 };
-/// A function that takes the exchange over, and replies then or later: `void(exchange)`.
+/// A function that takes the exchange over, and replies at once or later: `void(exchange)`.
 template <class H>
 concept exchange_handler = requires(H& h, http::exchange x) {
   { h(static_cast<http::exchange&&>(x)) } -> std::same_as<void>;
@@ -48,7 +48,7 @@ struct handler_table {
   void (*plain)(void* handler, request& q, response& r);
   task<> (*coroutine)(void* handler, request& q, response& r);
   void (*callback)(void* handler, http::exchange&& x);
-  /// Returns the handler of a request whose head has arrived. That is no router.
+  /// Chooses the handler of a request whose head has arrived. The result is no router.
   route_choice (*choose)(void* handler, request& q);
   void (*destroy)(void* handler) noexcept;
 };
@@ -60,7 +60,7 @@ template <class H>
 concept routing_handler = requires(H& h, request& q) {
   { h.choose(q) } -> std::same_as<detail::route_choice>;
 };
-/// Anything that serves requests.
+/// Anything that can serve requests.
 template <class H>
 concept any_handler =
     plain_handler<H> || coroutine_handler<H> || exchange_handler<H> || routing_handler<H>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The head of a message as its parser found it: views into the text, which the head does not own.
+// The head of a message as its parser found it: views into a text that the head does not own.
 #pragma once
 
 #include <beck/http/field.hpp>
@@ -29,7 +29,7 @@ enum class body_framing : std::uint8_t {
   none,         ///< there is no body
   length,       ///< Content-Length bytes follow
   chunked,      ///< chunks follow, the last of them empty
-  until_close,  ///< everything until the connection ends; only replies
+  until_close,  ///< everything until the connection ends; only responses
 };
 
 /// A field of a head: name, as it was sent, and value, without the white space around it.
@@ -39,9 +39,9 @@ struct field_view {
   field id;  ///< field::other if the name is not a known one
 };
 
-/// What requests and replies have in common: fields, version, framing. Refers to the text that was
-/// parsed, which must outlive it; a parser, or rebase(), tells it when the text has moved.
-/// A value of about 1 KiB; it allocates nothing. Thread: any, one at a time.
+/// The common part of the heads of requests and responses: fields, version, framing. Refers to the
+/// parsed text, which must outlive it. When that text moves, a parser or rebase() updates the
+/// reference. A value of about 1 KiB; it allocates nothing. Thread: any, one at a time.
 class head {
  public:
   /// The number of fields that a head has room for; head_limits::fields bounds it further.
@@ -89,10 +89,10 @@ class head {
   /// case.
   bool lists(field f, std::string_view token) const noexcept;
 
-  /// Returns the number behind "HTTP/1.": 0 or 1.
+  /// Returns the number after "HTTP/1.": 0 or 1.
   unsigned minor_version() const noexcept { return minor_version_; }
-  /// Returns the number of bytes of the head, with its empty line and the bytes that were skipped
-  /// before it.
+  /// Returns the number of bytes of the head, including its empty line and the bytes that were
+  /// skipped before it.
   std::size_t bytes() const noexcept { return bytes_; }
   /// Returns how the end of the body is found.
   body_framing framing() const noexcept { return framing_; }
@@ -102,7 +102,7 @@ class head {
   /// "close", HTTP/1.0 with "keep-alive".
   bool keeps_alive() const noexcept { return keeps_alive_; }
 
-  /// Refers to the same text at another place.
+  /// Makes the head refer to the same text at another address.
   void rebase(const char* text) noexcept { text_ = text; }
   /// Removes everything.
   void clear() noexcept;
@@ -149,7 +149,7 @@ class head {
 /// The head of a request.
 class request_head : public head {
  public:
-  /// Returns the method; method::other for one that has no value there.
+  /// Returns the method; method::other if http::method has no value for it.
   http::method method() const noexcept { return method_; }
   /// Returns the method as it was sent.
   std::string_view method_text() const noexcept { return {text_ + line_at_, method_bytes_}; }
@@ -160,12 +160,12 @@ class request_head : public head {
   bool expects_continue() const noexcept { return expects_continue_; }
 };
 
-/// The head of a reply.
+/// The head of a response.
 class response_head : public head {
  public:
   /// Returns the status.
   http::status status() const noexcept { return status_; }
-  /// Returns the phrase behind the status, which may be empty.
+  /// Returns the reason phrase, which may be empty.
   std::string_view reason() const noexcept { return {text_ + target_at_, target_bytes_}; }
 };
 

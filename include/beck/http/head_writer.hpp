@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Writes heads of requests and replies into memory of the caller's, without I/O and without
+// Writes heads of requests and responses into the caller's memory, without I/O and without
 // allocations. Names and values are checked: a line end in a value would begin a field, or another
-// message, that the program did not mean.
+// message, that the program did not intend.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -15,17 +15,17 @@
 
 namespace beck::http {
 
-/// Why a head could not be written.
+/// The reason why a head could not be written.
 enum class head_error : std::uint8_t {
   none,
   no_room,    ///< the memory is too small
   bad_start,  ///< a method that is not a token, or a forbidden character in a target or reason
   bad_name,   ///< a field name that is not a token
-  bad_value,  ///< a value with CR, LF, NUL or another control character but the tab
+  bad_value,  ///< a value with CR, LF, NUL or another control character except the tab
 };
 
 /// Writes one head: start(), any number of add(), finish(). After the first error the calls do
-/// nothing, and finish() returns no text: half a head is never sent by mistake.
+/// nothing, and finish() returns no text, so an incomplete head is never sent.
 /// Thread: one at a time.
 class head_writer {
  public:
@@ -33,8 +33,8 @@ class head_writer {
   explicit head_writer(mutable_buffer room) noexcept
       : begin_(static_cast<char*>(room.data())), at_(begin_), end_(begin_ + room.size()) {}
 
-  /// Writes the status line of a reply: "HTTP/1.1 200 OK". Without a `reason` the registered phrase
-  /// is taken.
+  /// Writes the status line of a response: "HTTP/1.1 200 OK". Without a `reason` it has the
+  /// registered phrase.
   head_writer& start(status s, std::string_view reason = {}) noexcept;
   /// Writes the first line of a request: "GET /index.html HTTP/1.1".
   head_writer& start(method m, std::string_view target) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The limits of a server: how much a peer may send, how slowly, and how many connections there may
-// be. docs/http.md has a table of them, with what happens to a peer beyond each.
+// be. docs/http.md has a table of them, with the result of passing each.
 #pragma once
 
 #include <beck/base/duration.hpp>
@@ -34,73 +34,76 @@ class limits {
     return *this;
   }
 
-  /// Sets the greatest number of connections of a context. At the limit a connection makes room
-  /// that has sent no whole head yet, the oldest first; without one, the connection that has been
-  /// idle for longest, but no less than a second. If there is neither, accepting pauses. Before all
-  /// of these the ones make room whose client has left while its request is handled. 0 counts as 1.
-  /// Three quarters of RLIMIT_NOFILE, as it is when serve() starts, divided among the contexts that
-  /// serve, are a further limit. Default: 10,000.
+  /// Sets the greatest number of connections of a context. At the limit the server closes an
+  /// existing connection for a new one, in this order: one whose client has left while its request
+  /// is handled; the oldest that has not yet sent a whole head; the one that has been idle longest,
+  /// but for at least a second. If there is none, accepting pauses. 0 counts as 1. Three quarters
+  /// of RLIMIT_NOFILE, read when serve() starts and divided among the contexts that serve, are a
+  /// further limit. Default: 10,000.
   limits& connections(std::size_t most) noexcept {
     connections_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Sets the greatest number of connections of a context that come from one address of IPv4, or
-  /// one /64 of IPv6; further ones are closed at once. Loopback addresses, UNIX sockets and the
-  /// addresses of server::behind_proxy() have no limit. 0: no limit. Default: 256.
+  /// Sets the greatest number of connections of a context from one IPv4 address, or one IPv6 /64.
+  /// Further ones are closed at once. Loopback addresses, UNIX sockets and the addresses of
+  /// server::behind_proxy() have no limit. 0: no limit. Default: 256.
   limits& per_address(std::size_t most) noexcept {
     per_address_ = most;
     return *this;
   }
-  /// Sets how long the handshake of a layer may take, such as that of TLS. The connection is then
-  /// closed. Default: 10 s.
+  /// Sets how long the handshake of a layer, such as TLS, may take. The connection is then closed.
+  /// Default: 10 s.
   limits& handshake(duration most) noexcept {
     handshake_ = most;
     return *this;
   }
   /// Sets the greatest number of handshakes of layers that a context has under way. At the limit
-  /// the oldest one makes room. 0 counts as 1. Default: 1,000.
+  /// the oldest one is ended for a new one. 0 counts as 1. Default: 1,000.
   limits& handshakes(std::size_t most) noexcept {
     handshakes_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Sets how long a connection may be idle: before its first byte, and between two requests. It is
-  /// then closed. Default: 75 s.
+  /// Sets how long a connection may be idle: before its first byte, and between two requests. The
+  /// connection is then closed. Default: 75 s.
   limits& idle(duration most) noexcept {
     idle_ = most;
     return *this;
   }
-  /// Sets how long a head may take from its first byte on. Then: 408. Default: 10 s.
+  /// Sets how long a head may take from its first byte on. The server then answers 408. Default: 10
+  /// s.
   limits& head(duration most) noexcept {
     head_ = most;
     return *this;
   }
-  /// Sets how slowly a body may come: on average `bytes_per_second`, once the server has waited for
-  /// it for `grace`. Then: 408. 0: no limit. Default: 240 bytes a second, after 5 s.
+  /// Sets the slowest average rate of a body, `bytes_per_second`, enforced once the server has
+  /// waited for it for `grace`. The server then answers 408. 0: no limit. Default: 240 bytes a
+  /// second, after 5 s.
   limits& body_rate(std::uint32_t bytes_per_second, duration grace) noexcept {
     body_rate_ = bytes_per_second;
     body_grace_ = grace;
     return *this;
   }
-  /// Sets how long the server waits for the next byte of a body. Then: 408. Default: 30 s.
+  /// Sets how long the server waits for the next byte of a body. It then answers 408. Default: 30
+  /// s.
   limits& body_pause(duration most) noexcept {
     body_pause_ = most;
     return *this;
   }
-  /// Sets how much of a body that its handler has not read is dropped. If more is left when the
-  /// head of the reply is written, or chunks whose end has not come, then the reply says
-  /// "Connection: close" and the connection ends behind it. Default: 64 KiB.
+  /// Sets how many bytes of a body the server reads and drops if the handler has not read them. If
+  /// more are left when the head of the reply is written, or chunks whose end has not arrived, the
+  /// reply says "Connection: close" and the connection ends after it. Default: 64 KiB.
   limits& unread_body(std::size_t most) noexcept {
     unread_body_ = most;
     return *this;
   }
-  /// Sets how long a peer may take no byte of a reply. Then the connection is cut. Default: 30 s.
+  /// Sets how long a peer may take no byte of a reply. The connection is then cut. Default: 30 s.
   limits& reply(duration most) noexcept {
     reply_ = most;
     return *this;
   }
-  /// Sets for how long and for how many bytes the server reads on after a reply that ends a
-  /// connection. A client that is still sending would otherwise lose the reply to a reset. Default:
-  /// 2 s, 16 MiB.
+  /// Sets for how long and for how many bytes the server reads on after the last reply of a
+  /// connection. Without that, a client that is still sending would lose the reply to a reset.
+  /// Default: 2 s, 16 MiB.
   limits& linger(duration most, std::size_t bytes) noexcept {
     linger_ = most;
     linger_bytes_ = bytes;

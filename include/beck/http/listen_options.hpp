@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where and how a server listens, if that is more than an endpoint.
+// Where and how a server listens, for listeners that need more than an endpoint.
 #pragma once
 
 namespace beck {
@@ -17,13 +17,13 @@ class listen_options {
   /// Makes the defaults.
   listen_options() noexcept {}
   /// Listens on a socket that another part of the program, or another process, has opened: a
-  /// listening stream socket of TCP or UNIX. The server duplicates it: `listening` stays the
-  /// caller's, so that it can be handed over to the next process, and may be closed after listen().
+  /// listening stream socket of TCP or UNIX. The server duplicates it. The caller still owns
+  /// `listening`: it can be handed over to the next process, and may be closed after listen().
   listen_options& descriptor(int listening) noexcept {
     descriptor_ = listening;
     return *this;
   }
-  /// Serves connections over `over`, such as TLS, which must outlive what serve() has started.
+  /// Serves connections over `over`, such as TLS, which must outlive all tasks of serve().
   listen_options& layer(stream_layer& over) noexcept {
     layer_ = &over;
     return *this;

@@ -9,9 +9,10 @@ namespace beck::http {
 
 namespace functions {
 
-/// Returns the media type that belongs to the extension of a file's name or path, in any case:
-/// "text/html; charset=utf-8" for "a/index.html". Texts are said to be UTF-8. Returns
-/// "application/octet-stream" for other names, also for those with only one dot at their beginning.
+/// Returns the media type of the extension of a file's name or path, in any case: "text/html;
+/// charset=utf-8" for "a/index.html". Text types get the charset UTF-8. Returns
+/// "application/octet-stream" for other names, also for those whose only dot is the first
+/// character.
 std::string_view media_type_of(std::string_view file_name) noexcept;
 
 }  // namespace functions

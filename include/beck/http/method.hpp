@@ -8,7 +8,7 @@
 
 namespace beck::http {
 
-/// A request method. Methods that are not listed are `other`; request_head::method_text() has their
+/// A request method. A method without a value here is `other`; request_head::method_text() has its
 /// name.
 enum class method : std::uint8_t {
   other,
@@ -31,8 +31,8 @@ std::string_view name_of(method m) noexcept;
 /// Returns the method with this name, which is case-sensitive; method::other if none has it.
 method to_method(std::string_view name) noexcept;
 
-/// Returns whether a request that was lost may be sent again, because its effect is that of sending
-/// it once (RFC 9110, section 9.2.2). False for method::other.
+/// Returns whether a request that was lost may be sent again, because sending it twice has the
+/// effect of sending it once (RFC 9110, section 9.2.2). False for method::other.
 constexpr bool is_idempotent(method m) noexcept {
   switch (m) {
     case method::get:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Counters as text for Prometheus and what reads its format, such as OpenTelemetry's collector.
+// Counters as text for Prometheus, and for programs that read its format, such as OpenTelemetry's
+// collector.
 #pragma once
 
 #include <beck/http/server.hpp>
@@ -19,8 +20,8 @@ namespace functions {
 /// gauge, and counters such as "beck_http_exchanges_total". Refusals have the label `reason`, the
 /// name of their value. Source: Prometheus, "Exposition formats".
 std::string metrics_text(const server_stats& of);
-/// As above, followed by the counters of a context, "beck_context_...". They are those of one
-/// context: on several, each reply would have those of another.
+/// As above, followed by the counters of a context, "beck_context_...". They are the counters of
+/// one context only: with several, each reply has those of the context that serves it.
 std::string metrics_text(const server_stats& of, const context_stats& context);
 
 }  // namespace functions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Objects of the program of which each context of run() has one, such as clients of databases: made
-// before the server listens, closed behind its last exchange.
+// before the server listens, closed after its last exchange.
 #pragma once
 
 #include <beck/coro/task.hpp>
@@ -86,13 +86,13 @@ struct plain_maker {
 
 }  // namespace detail
 
-/// An object of type T for each context of a run() to which it is given by
-/// run_options::each_context(): made as `T(io_context&)`, or by a function, on the thread of its
-/// context. Two functions of T are called there if it has them:
+/// An object of type T for each context of a run(), to which run_options::each_context() passes it.
+/// It is made as `T(io_context&)`, or by a function, on the thread of its context. If T has these
+/// functions, they are called there:
 ///   task<> start();  // before the server listens. If it, or the constructor, throws, run() ends.
 ///   task<> stop();   // when the last exchange of all contexts has ended; for at most 5 s
-/// A signal that stops the server stops the scope of start() too, a second one that of stop(). The
-/// object is destroyed on the same thread, when nothing else of its context is left.
+/// A signal that stops the server also stops the scope of start(); a second one stops that of
+/// stop(). The object is destroyed on the same thread, as the last object of its context.
 /// Thread: of(): that of the context. Lifetime: longer than run(), one run() at a time.
 template <class T>
 class per_context {
@@ -100,7 +100,7 @@ class per_context {
   /// Makes objects as `T(io_context&)`.
   per_context() : per_context(detail::plain_maker<T>()) {}
   /// Makes objects with `make`, a function `T(io_context&)`, which is copied or moved. Several
-  /// contexts call it, each on its thread, at the same time.
+  /// contexts call it at the same time, each on its thread.
   template <class Make>
     requires std::is_same_v<std::invoke_result_t<std::decay_t<Make>&, io_context&>, T>
   explicit per_context(Make&& make)

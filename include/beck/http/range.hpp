@@ -22,33 +22,34 @@ struct byte_range {
   friend bool operator==(const byte_range&, const byte_range&) noexcept = default;
 };
 
-/// What to answer to a Range field.
+/// The kind of answer to a Range field.
 enum class range_status : std::uint8_t {
-  none,           ///< the whole representation: there is no Range that counts
+  none,           ///< the whole representation: no Range applies
   partial,        ///< 206 with the ranges
-  unsatisfiable,  ///< 416: all ranges begin behind the end
+  unsatisfiable,  ///< 416: all ranges begin after the end
 };
 
 class byte_ranges;
 
 namespace functions {
 
-/// Reads the value of a Range field for a representation of `size` bytes. Ranges that begin behind
-/// the end are left out, unless all do; the others are cut at the end. range_status::none if the
-/// value is empty, of another unit than bytes, or malformed, as the RFC demands; and also for more
-/// than byte_ranges::ranges_max ranges and for ranges that overlap, for which it allows this:
-/// otherwise a short request could ask for many times the size of a file. Requires size < 2^63,
-/// asserted. A representation of no bytes has no ranges: its last bytes are all of it.
+/// Reads the value of a Range field for a representation of `size` bytes. Ranges that begin after
+/// the end are left out, unless all do; the others are cut at the end. Returns range_status::none
+/// if the value is empty, of another unit than bytes, or malformed, as the RFC demands. Also
+/// returns it for more than byte_ranges::ranges_max ranges and for ranges that overlap, as the RFC
+/// allows: otherwise a short request could ask for many times the size of a file. Requires size <
+/// 2^63, asserted. An empty representation has no ranges: for "-bytes" the result is
+/// range_status::none.
 byte_ranges parse_range(std::string_view value, std::uint64_t size) noexcept;
 
 }  // namespace functions
 using namespace functions;
 
-/// The ranges that a request asks for, in its order. They lie within the representation and do not
-/// overlap. A value; any thread.
+/// The ranges that a request asks for, in the order of the request. They lie within the
+/// representation and do not overlap. A value; any thread.
 class byte_ranges {
  public:
-  /// The most ranges that are answered.
+  /// The greatest number of ranges that are answered.
   static constexpr unsigned ranges_max = 8;
 
   /// Returns the kind of the answer.
@@ -86,28 +87,28 @@ class content_range_text {
   std::uint8_t bytes_ = 0;
 };
 
-/// The texts of a reply with several ranges, a body of type multipart/byteranges: for each range a
-/// head and the bytes of the range, and a text behind the last one. A value; any thread.
+/// The texts of a reply with several ranges, whose body has the type multipart/byteranges: a head
+/// before the bytes of each range, and an end after the last one. A value; any thread.
 class multipart_ranges {
  public:
   /// Prepares the reply for ranges of a representation of `size` bytes. `part_type`: its media
-  /// type, which every part repeats and which must outlive this; may be empty. `random` makes the
-  /// boundary between the parts, which must not occur in them: a number that the author of the
+  /// type, repeated in every part; may be empty; must outlive this object. `random` becomes the
+  /// boundary between the parts, which must not occur in them: use a number that the author of the
   /// representation cannot guess. Requires a `part_type` without control characters, asserted.
   multipart_ranges(const byte_ranges& ranges, std::uint64_t size, std::string_view part_type,
                    std::uint64_t random) noexcept;
 
   /// Returns the Content-Type of the reply, "multipart/byteranges; boundary=...".
   std::string_view content_type() const noexcept { return {type_, sizeof type_}; }
-  /// Returns the Content-Length of the reply: of all heads, ranges and the end.
+  /// Returns the Content-Length of the reply: the sum of all heads, ranges and the end.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
   /// Returns the number of bytes of part_head(i). Requires i < ranges.size(), asserted.
   std::size_t part_head_bytes(unsigned i) const noexcept;
   /// Writes the boundary and the fields before the bytes of range `i` into `room`. Returns the text
-  /// in `room`; an empty one if it is too small. Requires i < ranges.size(), asserted.
+  /// in `room`; empty if `room` is too small. Requires i < ranges.size(), asserted.
   std::string_view part_head(unsigned i, mutable_buffer room) const noexcept;
-  /// Returns the boundary behind the bytes of the last range.
+  /// Returns the boundary that follows the bytes of the last range.
   std::string_view end_text() const noexcept { return {end_, sizeof end_}; }
 
  private:

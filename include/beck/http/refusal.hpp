@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The reasons for refusing a message. There is no lenient mode: different programs read such
-// messages differently, which is how requests are smuggled past a proxy.
+// The reasons for refusing a message. There is no lenient mode: programs read malformed messages
+// differently, and that lets an attacker smuggle requests past a proxy.
 #pragma once
 
 #include <beck/http/status.hpp>
@@ -40,7 +40,7 @@ enum class refusal : std::uint8_t {
   // bodies
   bad_chunk_size,
   bad_chunk_extension,
-  bad_chunk_end,  ///< no CR LF behind the data of a chunk
+  bad_chunk_end,  ///< no CR LF after the data of a chunk
   chunk_line_too_long,
   chunk_extensions_too_long,
   bad_trailer,  ///< about framing, routing, authentication, content

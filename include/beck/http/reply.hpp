@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The reply to a call as a client gets it: the head, and the body as a stream.
+// The reply to a call: its head, and its body as a stream.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -18,7 +18,7 @@ namespace detail {
 
 class client_exchange;
 
-/// A share of an exchange: of a request and its reply.
+/// A share of the ownership of an exchange: of a request and its reply.
 class exchange_ref {
  public:
   exchange_ref() noexcept = default;
@@ -80,12 +80,12 @@ class [[nodiscard]] reply_read_all : public op<reply_read_all, void(error_code, 
 
 }  // namespace detail
 
-/// The body of a reply: a stream that can be read once. A value that shares the reply's connection,
-/// and must not outlive the reply's use.
+/// The body of a reply: a stream that can be read once. A value that shares the reply's connection.
+/// Do not use it after the reply is destroyed.
 /// Errors of a read: eof at the end of the body; client_error::body_late if it comes too slowly,
 /// cut_short if the connection ends first, a refusal if it is malformed or too long;
-/// operation_aborted after the client or the reply is gone; those of the socket. A later read ends
-/// with the same error.
+/// operation_aborted after the client or the reply was destroyed; those of the socket. A later read
+/// ends with the same error.
 /// Thread: that of the client's context. One read at a time.
 class reply_body {
  public:
@@ -100,8 +100,8 @@ class reply_body {
     return beck::detail::launch(async_read_some(to), static_cast<Token&&>(token));
   }
   /// Receives the rest of the body. Completes with (error_code, std::string). Errors: message_size
-  /// (std::errc), with the bytes received so far, if there are more than `limit` bytes, which ends
-  /// the connection; no eof. Cancellation: ends with operation_aborted and the bytes so far.
+  /// (std::errc) with the bytes received so far if there are more than `limit` bytes, which ends
+  /// the connection; never eof. Cancellation: ends with operation_aborted and the bytes so far.
   detail::reply_read_all async_read_all(std::size_t limit) const noexcept { return {of_, limit}; }
   /// As above. `token` takes (error_code, std::string).
   template <class Token>
@@ -117,32 +117,32 @@ class reply_body {
   detail::exchange_ref of_;
 };
 
-/// A stream that reply::take_over() has taken out of HTTP.
+/// A stream that reply::take_over() has separated from HTTP.
 struct taken_stream {
   taken_stream() noexcept = default;
 
   owned_stream stream;
-  std::string read_ahead;  ///< the bytes that the server sent behind its head
+  std::string read_ahead;  ///< the bytes that the server sent after its head
 };
 
 /// A reply. It keeps its connection until the body was read; then the connection serves other
-/// calls. One that is destroyed earlier gives it back if the rest of the body has arrived already,
-/// and closes it otherwise. Move-only; a default-constructed one is empty.
+/// calls. If it is destroyed earlier, the connection is kept if the rest of the body has already
+/// arrived, and closed otherwise. Move-only; a default-constructed one is empty.
 /// Thread: that of the client's context.
 class reply {
  public:
   /// Makes an empty reply.
   reply() noexcept = default;
-  /// For the library.
+  /// Makes a reply from a share of its exchange; for the library.
   explicit reply(detail::exchange_ref of) noexcept : of_(static_cast<detail::exchange_ref&&>(of)) {}
   reply(reply&&) noexcept = default;
   reply& operator=(reply&& other) noexcept;
   ~reply();
 
-  /// Returns whether there is a head: false for an empty reply, and after an error.
+  /// Returns whether there is a head. It is false for an empty reply, and after an error.
   explicit operator bool() const noexcept;
-  /// Returns the head. Requires that there is one, here and below. Its texts live as long as the
-  /// reply.
+  /// Returns the head. Requires that there is one, as do the functions below. Its texts live as
+  /// long as the reply.
   const response_head& head() const noexcept;
   /// Returns the status.
   http::status status() const noexcept { return head().status(); }
@@ -153,14 +153,14 @@ class reply {
   std::string_view get(std::string_view name) const noexcept { return head().get(name); }
   /// Returns the body.
   reply_body body() const noexcept { return reply_body(of_); }
-  /// Returns the URL that was asked for last: another one than that of the call after redirects.
+  /// Returns the URL of the last request; after redirects it is not the URL of the call.
   std::string_view url() const noexcept;
-  /// Takes the connection over after status 101. The reply is used up. Throws std::logic_error for
-  /// another status.
+  /// Takes the connection over after status 101. The reply cannot be used afterwards. Throws
+  /// std::logic_error for another status.
   taken_stream take_over();
 
   /// Returns a sentence with the method, the origin and the error of a call that has failed; an
-  /// empty text if it has not. Throws std::bad_alloc.
+  /// empty text if it has not failed. Throws std::bad_alloc.
   std::string failure() const;
 
  private:

@@ -23,7 +23,7 @@ class connection;
 class handler_run;
 class request_side;
 
-/// Returns the connection, which keeps what routers and static_files find out.
+/// Returns the connection, in which routers and static_files keep their results.
 connection& connection_of(request& q) noexcept;
 
 /// The operation of request_body::async_read_some().
@@ -63,20 +63,20 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
 
 }  // namespace detail
 
-/// The body of a request: a stream that can be read once, while its handler runs. What a handler
-/// leaves unread is dropped. A value that refers to the request.
-/// Errors of a read: eof at the end of the body; timeout if it comes too slowly, message_size
-/// if it is longer than the server's limit, bad_message (std::errc) if it is malformed;
-/// connection_reset and the like, or eof before the end, if the peer has gone: then is_whole()
-/// stays false. After such an error a handler that has not begun its reply may just return or
-/// throw: the server answers with 400, 408 or 413, or closes, and does not count a failure.
+/// The body of a request: a stream that can be read once, while its handler runs. Data that the
+/// handler does not read is dropped. A value that refers to the request.
+/// Errors of a read: eof at the end of the body; timeout if it comes too slowly; message_size if it
+/// is longer than the server's limit; bad_message (std::errc) if it is malformed; connection_reset
+/// and the like, or eof before the end, if the peer has gone: is_whole() then stays false. After
+/// such an error a handler that has not begun its reply may just return or throw: the server
+/// answers with 400, 408 or 413, or closes the connection, and does not count a failure.
 /// Thread: that of the handler. One read at a time.
 class request_body {
  public:
   explicit request_body(detail::request_side& from) noexcept : from_(&from) {}
 
   /// Receives at least one byte. Completes with (error_code, std::size_t). The first read sends
-  /// "100 Continue" if the client waits for that.
+  /// "100 Continue" if the client waits for it.
   /// Cancellation: ends with operation_aborted; no byte is lost.
   detail::body_read async_read_some(mutable_buffer to) noexcept { return {*from_, to}; }
   /// As above. `token` takes (error_code, std::size_t).
@@ -98,13 +98,13 @@ class request {
  public:
   /// Returns the head.
   const request_head& head() const noexcept { return *head_; }
-  /// Returns the method; method::other for one that has no value there.
+  /// Returns the method; method::other if http::method has no value for it.
   http::method method() const noexcept { return head_->method(); }
   /// Returns the target as it was sent.
   std::string_view target() const noexcept { return head_->target(); }
-  /// Returns the path of the target, as it was sent: what precedes a '?', without the scheme and
-  /// the host of a whole URL, and without the prefix that the handler is mounted at
-  /// (router::mount()): empty, or it begins with "/". target() has the whole.
+  /// Returns the path of the target, as it was sent: the part before a '?', without the scheme and
+  /// the host of a whole URL, and without the prefix of router::mount(). It is empty or begins with
+  /// "/". target() returns the whole.
   std::string_view path() const noexcept;
   /// Returns the query of the target, as it was sent, without its '?'; an empty text if there is
   /// none.
@@ -114,28 +114,30 @@ class request {
   /// Returns the value of the first field with this name in any case; an empty text if there is
   /// none.
   std::string_view get(std::string_view name) const noexcept { return head_->get(name); }
-  /// Returns the decoded part of the path that the router's pattern calls `name`; an empty text if
-  /// it has no such part.
+  /// Returns the decoded part of the path that the pattern of the route calls `name`; an empty text
+  /// if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
-  /// Returns the endpoint of the connection's other end, with an IPv4 address if that came to a
-  /// socket for both versions; 0.0.0.0 and port 0 for a UNIX socket.
+  /// Returns the endpoint of the peer. An IPv4 address stays one also if it came to a socket for
+  /// both versions. 0.0.0.0 and port 0 for a UNIX socket.
   ip::tcp::endpoint peer() const noexcept;
-  /// Returns the name in the certificate of the connection's other end, which was verified
-  /// (tls::server_options::clients()): the common name, or all of the subject; at most 100 bytes,
-  /// with '?' for each byte that is not printable ASCII. So different names may have one text: if
-  /// it decides on rights, the issuers must issue no such names. An empty text without a
-  /// certificate, and without TLS. Throws std::bad_alloc.
+  /// Returns the name in the verified certificate of the peer (tls::server_options::clients()): the
+  /// common name, or the whole subject; at most 100 bytes, with '?' for each byte that is not
+  /// printable ASCII. So different names may have the same text: if rights depend on it, the
+  /// issuers must not issue such names. An empty text without a certificate, and without TLS.
+  /// Throws std::bad_alloc.
   beck::detail::fixed_text<100> peer_name() const;
-  /// Returns the address of the client: that of the peer, or what a proxy says that
-  /// server::behind_proxy() names.
+  /// Returns the address of the client: that of the peer or, if the peer is a proxy of
+  /// server::behind_proxy(), the client's address as the proxy reports it.
   ip::address client_address() const noexcept;
   /// Returns whether the client has left: it has closed or reset the connection. Asks the kernel. A
-  /// client that has only ended its sending side (shutdown(2), `nc -N`) counts, too, although it
-  /// may wait for the reply. A layer's own end, such as the close_notify of TLS, does not count.
+  /// client that has only shut down its sending side (shutdown(2), `nc -N`) also counts as having
+  /// left, although it may wait for the reply. The end of a layer, such as the close_notify of TLS,
+  /// does not.
   bool client_left() noexcept;
   /// Waits until client_left(). Completes with (error_code): no error when the client has left, or
-  /// the connection has ended in another way; operation_aborted if it is cancelled, or the handler
-  /// ends before. A handler that then ends without a reply has not failed. One wait at a time.
+  /// the connection has ended in another way; operation_aborted if the wait is cancelled, or the
+  /// handler ends before. A handler that then ends without a reply does not count as failed. One
+  /// wait at a time.
   detail::client_wait async_wait_gone() noexcept { return detail::client_wait(*connection_); }
   /// As above. `token` takes (error_code).
   template <class Token>

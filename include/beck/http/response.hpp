@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The reply to a request: sent whole, or written as a stream. The server frames it, dates it, and
-// keeps the rules of HTTP; a handler that breaks a promise ends its own connection, no other.
+// The response to a request: sent whole, or written as a stream. The server adds framing and the
+// date, and enforces the rules of HTTP. A handler that breaks a rule ends its own connection only.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -93,12 +93,12 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
 
 }  // namespace detail
 
-/// A reply. Set the status and the fields, then call send(), or write a body of any length:
+/// A response. Set the status and the fields, then call send(), or write a body of any length:
 ///   r.status(201).set(field::location, path).send("stored\n");
 ///   r.set(field::content_type, "text/csv");  co_await beck::async_write(r, buffer(rows));
-/// A stream of response, async_write() included, is sent in chunks, or as it is after
-/// content_length(). It ends when the handler ends. A handler that ends without a reply: the status
-/// and the fields that it has set go out without a body; if it has set none, 500.
+/// A streamed body, also that of async_write(), is sent in chunks, or as it is after
+/// content_length(). It ends when the handler ends. If a handler ends without a response, the
+/// server sends the status and the fields that it has set, without a body; if it has set none, 500.
 /// Thread: that of the handler; one write at a time.
 class response {
  public:
@@ -111,29 +111,29 @@ class response {
 
   /// Sets a field; replaces those of the same name. Throws std::invalid_argument if `value` has a
   /// line end or another control character, and for Content-Length, Transfer-Encoding, Connection
-  /// and Date, which are the server's: see content_length() and close(). Throws std::length_error
+  /// and Date, which the server sets: see content_length() and close(). Throws std::length_error
   /// above 16 KiB of fields; std::logic_error if the head was sent.
   response& set(field f, std::string_view value);
   /// As above, for a field with any name.
   response& set(std::string_view name, std::string_view value);
   /// Adds a field beside others of the same name, such as Set-Cookie. Throws as set().
   response& add(std::string_view name, std::string_view value);
-  /// Promises the length of a body that is written with async_write_some(). If the handler writes
+  /// Announces the length of a body that is written with async_write_some(). If the handler writes
   /// more or less, the connection is cut. Throws std::logic_error if the head was sent.
   response& content_length(std::uint64_t bytes);
-  /// Ends the connection after this reply, whose head tells that to the client: has no effect once
-  /// the head was sent.
+  /// Ends the connection after this response, whose head says so. Has no effect after the head was
+  /// sent.
   response& close() noexcept;
 
-  /// Sends the whole reply with `body`, which need not outlive the call: small bodies are copied,
-  /// and of larger ones the part that the socket does not take at once. Throws std::logic_error
+  /// Sends the whole response with `body`, which need not outlive the call: a small body is copied,
+  /// of a larger one only the part that the socket does not take at once. Throws std::logic_error
   /// after an earlier send() or write; std::bad_alloc. Never blocks.
   void send(std::string_view body = {});
 
   /// Writes a part of the body. Completes with (error_code, std::size_t): the bytes taken, at least
-  /// one. They are sent when the handler waits for something, or as soon as 64 KiB are waiting; it
-  /// then waits until the peer takes them. Errors: broken_pipe if the connection is gone;
-  /// message_size beyond content_length(); invalid_argument after send().
+  /// one. They are sent when the handler next waits, or once 64 KiB are queued; the write then
+  /// waits until the peer takes some. Errors: broken_pipe if the connection is gone; message_size
+  /// beyond content_length(); invalid_argument after send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
   detail::reply_write async_write_some(const_buffer data) noexcept { return {*to_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
@@ -141,8 +141,8 @@ class response {
   auto async_write_some(const_buffer data, Token&& token) {
     return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
   }
-  /// Completes with (error_code) when everything written so far was handed to the kernel. Errors,
-  /// cancellation: as async_write_some().
+  /// Waits until the kernel has taken everything that was written. Completes with (error_code).
+  /// Errors, cancellation: as async_write_some().
   detail::reply_flush async_flush() noexcept { return detail::reply_flush(*to_); }
   /// As above. `token` takes (error_code).
   template <class Token>
@@ -150,14 +150,14 @@ class response {
     return beck::detail::launch(async_flush(), static_cast<Token&&>(token));
   }
 
-  /// Sends `bytes` bytes of a file from `offset` on; `to_the_end` (transfer_report.hpp): up to the
-  /// end that the file has now, or that reads find where its size is not its length (/proc, /sys):
-  /// such a body is sent in chunks, unless it is short. Without content_length() and an earlier
-  /// write they are the whole body. Completes with (error_code, std::uint64_t): the number of bytes
-  /// sent. Uses sendfile(2) where the bytes of the connection are not encrypted and the reply is
-  /// not chunked; the head shares packets with the first bytes. The file must outlive the
-  /// operation. Errors: eof if the file ended before; those of reading it; else as
-  /// async_write_some(). After an error the connection is cut.
+  /// Sends `bytes` bytes of a file from `offset` on. With `to_the_end` (transfer_report.hpp) it
+  /// sends up to the present end of the file. If the size of a file is not its length (/proc,
+  /// /sys), it reads to the end instead, and sends chunks unless the body is short. Without
+  /// content_length() and an earlier write the bytes are the whole body. Completes with
+  /// (error_code, std::uint64_t): the number of bytes sent. Uses sendfile(2) where the connection
+  /// is not encrypted and the response is not chunked; the head shares packets with the first
+  /// bytes. The file must outlive the operation. Errors: eof if the file ended before; those of
+  /// reading it; else as async_write_some(). After an error the connection is cut.
   /// Cancellation: ends with operation_aborted, and the connection is cut.
   detail::file_send async_send_file(file_object& from, std::uint64_t offset,
                                     std::uint64_t bytes) noexcept {
@@ -170,16 +170,16 @@ class response {
     return beck::detail::launch(async_send_file(from, offset, bytes), static_cast<Token&&>(token));
   }
 
-  /// Ends HTTP on this connection, and gives its stream to the handler, once the head was sent. For
-  /// a request with Upgrade: sends 101, with the fields that the handler has set; one of them is
+  /// Sends the head, ends HTTP on this connection, and passes its stream to the handler. For a
+  /// request with Upgrade: sends 101 with the fields that the handler has set; one of them must be
   /// Upgrade, with one of the protocols that the client offers. For CONNECT: sends the status, a
   /// 2xx, and the fields. The handler may end before the tunnel does.
   ///   reply.set(field::upgrade, "echo");  auto taken = co_await reply.take_over();
-  /// Throws std::logic_error, with nothing sent, if the request asks for nothing of this kind, the
-  /// reply does not agree to it, the request's body was not read, or the handler is a function.
+  /// Throws std::logic_error, with nothing sent, if the request has neither, the response does not
+  /// agree to it, the request's body was not read, or the handler is a function.
   /// Errors: broken_pipe if the connection is gone; then there is no tunnel.
   task<io_result<tunnel>> take_over();
-  /// Returns whether the head was sent, or is waiting to be.
+  /// Returns whether the head was sent, or is queued.
   bool has_begun() const noexcept;
   /// Returns the executor of the connection, on which the handler runs.
   any_io_executor get_executor() const noexcept;

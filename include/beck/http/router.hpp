@@ -21,9 +21,9 @@ class route_options {
     body_bytes_ = most;
     return *this;
   }
-  /// Says that the handler waits for events, such as one of a long poll: its scope is stopped when
-  /// the client has left (request::client_left()), and when the server is being stopped, which then
-  /// answers 503 unless the handler does. Only a coroutine has a scope. Default: off.
+  /// Declares that the handler waits for events, as a long poll does. Its scope is then stopped
+  /// when the client has left (request::client_left()), and when the server is being stopped, which
+  /// answers 503 unless the handler replies. Only a coroutine has a scope. Default: off.
   route_options& waits_for_events(bool on = true) noexcept {
     waits_for_events_ = on;
     return *this;
@@ -40,23 +40,23 @@ namespace detail {
 class route_table;
 }
 
-/// A handler that passes each request on to that of its route. A pattern is a path as it is when it
-/// has been decoded, and may capture whole segments:
+/// A handler that passes each request to the handler of its route. A pattern is a decoded path, and
+/// may capture whole segments:
 ///   "/"  "/about"  "/rows/{table}"  "/files/{path...}"
-/// `{name}` stands for a segment that is not empty, `{name...}` for the rest of the path, also for
-/// an empty one. request::param() returns the captured text.
+/// `{name}` stands for one segment that is not empty, `{name...}` for the rest of the path, which
+/// may be empty. request::param() returns the captured text.
 ///
-/// The path decides first. If several patterns match it, then the first segment in which they
-/// differ: a given one goes before `{name}`, and that before `{name...}`. A path with a "/" at its
-/// end is another one than without. Then the method decides, among the routes of that pattern. HEAD
-/// goes to the route for GET, and OPTIONS is answered with the methods that there are, unless they
-/// have routes of their own. Other answers of the router: 404 if no pattern matches, 405 with Allow
-/// if the method has no route, 501 for one that has no value in http::method, 400 for a path that
-/// decode_path() refuses.
+/// The path decides first. If several patterns match it, the first segment in which they differ
+/// decides: a given text goes before `{name}`, and that before `{name...}`. A path with a "/" at
+/// its end differs from the path without it. Then the method decides, among the routes of that
+/// pattern. Unless they have routes of their own, HEAD goes to the route for GET, and OPTIONS is
+/// answered with the list of methods. Other answers of the router: 404 if no pattern matches, 405
+/// with Allow if the method has no route, 501 for a method without a value in http::method, 400 for
+/// a path that decode_path() refuses.
 ///
-/// A copy shares the routes. Bounds: 1,024 bytes, 32 segments and 8 captures of a pattern; 8
-/// routers in each other.
-/// Thread: one at a time while routes are added, which ends before a server serves; then any.
+/// A copy shares the routes. Bounds: 1,024 bytes, 32 segments and 8 captures of a pattern; 8 nested
+/// routers.
+/// Thread: one at a time while routes are added, before a server serves; then any.
 class router {
  public:
   /// Makes a router without routes.
@@ -65,9 +65,10 @@ class router {
   router& operator=(const router& other) noexcept;
   ~router();
 
-  /// Adds a route to `h`, a handler as that of a server, which is copied or moved into the router.
-  /// Throws std::invalid_argument, which names the pattern and the reason: a malformed pattern; one
-  /// that has a route for this method, also with other names; method::other, connect or trace.
+  /// Adds a route to `h`, a handler of any kind that a server takes, which is copied or moved into
+  /// the router. Throws std::invalid_argument, which names the pattern and the reason: the pattern
+  /// is malformed, or has a route for this method already, perhaps with other capture names;
+  /// method::other, connect or trace.
   template <class H>
     requires(any_handler<std::decay_t<H>> && !routing_handler<std::decay_t<H>>)
   router& route(method m, std::string_view pattern, H&& h,
@@ -76,7 +77,7 @@ class router {
     add(m, pattern, new handler(static_cast<H&&>(h)), detail::handler_table_of<handler>, how);
     return *this;
   }
-  /// Adds a route for GET, and for HEAD unless that has one of its own. As route().
+  /// Adds a route for GET, and for HEAD unless HEAD has a route of its own. As route().
   template <class H>
   router& get(std::string_view pattern, H&& h, const route_options& how = route_options()) {
     return route(method::get, pattern, static_cast<H&&>(h), how);
@@ -101,9 +102,9 @@ class router {
   router& patch(std::string_view pattern, H&& h, const route_options& how = route_options()) {
     return route(method::patch, pattern, static_cast<H&&>(h), how);
   }
-  /// Adds a route for all methods from `prefix`, and all paths below it, to `h`, which may be a
-  /// router, too: it sees the path without the prefix (request::path()). Throws as route(), and for
-  /// a prefix with captures.
+  /// Adds a route for all methods from `prefix`, and all paths below it, to `h`. `h` may be a
+  /// router, and sees the path without the prefix (request::path()). Throws as route(), and for a
+  /// prefix with captures.
   template <class H>
     requires any_handler<std::decay_t<H>>
   router& mount(std::string_view prefix, H&& h, const route_options& how = route_options()) {
@@ -115,10 +116,10 @@ class router {
   /// Returns the handler of a request. For the server.
   detail::route_choice choose(request& q) const;
 
-  /// Serves a request inside another handler, such as one that checks a login first; the answers of
-  /// the router, such as 404, are served, too. Call it once for a request, before its body is read;
-  /// the router must live until the task ends. The limit of a route for bodies holds if it is below
-  /// that of the server. Throws std::logic_error if the route's handler takes an exchange.
+  /// Serves a request inside another handler, such as one that checks a login first. Also sends the
+  /// answers of the router itself, such as 404. Call it once for a request, before its body is
+  /// read; the router must live until the task ends. The route's limit for bodies applies if it is
+  /// below the server's. Throws std::logic_error if the route's handler takes an exchange.
   task<> operator()(request& q, response& r) const;
 
  private:

@@ -23,17 +23,17 @@
 
 namespace beck::http {
 
-/// Counters of a server since it was made. They only grow, but `connections`.
+/// Counters of a server since it was made. All but `connections` only grow.
 struct server_stats {
-  std::uint64_t connections = 0;        ///< that are open now
-  std::uint64_t accepted = 0;           ///< connections
-  std::uint64_t turned_away = 0;        ///< connections above limits::per_address()
-  std::uint64_t evicted = 0;            ///< connections that made room; see limits::connections()
-  std::uint64_t handshakes_failed = 0;  ///< of a layer, or that took too long
+  std::uint64_t connections = 0;  ///< open now
+  std::uint64_t accepted = 0;     ///< connections
+  std::uint64_t turned_away = 0;  ///< connections above limits::per_address()
+  std::uint64_t evicted = 0;      ///< connections closed for new ones; see limits::connections()
+  std::uint64_t handshakes_failed = 0;  ///< handshakes of a layer that failed or were too slow
   std::uint64_t taken_over = 0;         ///< connections that have become tunnels
-  std::uint64_t exchanges = 0;          ///< requests for which a handler was called, and has ended
+  std::uint64_t exchanges = 0;          ///< requests whose handler was called, and has ended
   std::uint64_t failed = 0;             ///< handlers that threw, or ended without a reply
-  std::uint64_t cut = 0;                ///< replies that were begun and not finished
+  std::uint64_t cut = 0;                ///< replies that were begun and not completed
   std::uint64_t refused[64] = {};       ///< messages, by refusal
 
   /// Returns how many messages were refused for `why`.
@@ -47,7 +47,7 @@ namespace detail {
 struct server_handle;
 class serving_program;
 
-/// A function for records, of any type.
+/// A function that takes records, of any type.
 template <class Record>
 struct record_sink {
   void* object = nullptr;
@@ -72,13 +72,14 @@ struct record_sink {
 
 }  // namespace detail
 
-/// A server. Name the endpoints with listen(), then await serve() on a context, on each of several,
-/// or call run(). A handler runs on the context of its connection, so with several contexts several
-/// run at once. An exception of a handler is answered with 500; if the reply has begun, the
-/// connection is cut. While a handler waits, a reset of the connection stops its scope.
+/// A server. Name the endpoints with listen(), then await serve() on one or several contexts, or
+/// call run(). A handler runs on the context of its connection: with several contexts, several
+/// handlers run at once. An exception of a handler is answered with 500; if the reply has begun,
+/// the connection is cut. If the client resets the connection while a handler waits, the scope of
+/// the handler is stopped.
 /// Thread: stop(), stats(), endpoint(): any; the rest before the first serve(). Requires: the
-/// contexts are exclusive ones. Lifetime: what serve() has started keeps the handler and the
-/// counters alive, so the server may be destroyed before the contexts.
+/// contexts are exclusive ones. Lifetime: tasks of serve() share the ownership of the handler and
+/// the counters, so the server may be destroyed before the contexts.
 class server {
  public:
   /// Makes a server. `handler` is copied or moved into it; std::ref keeps a reference.
@@ -91,22 +92,23 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// Accepts connections on this port of all addresses, of IPv6 and IPv4; 0: a free port. Takes
-  /// effect when serve() starts.
+  /// Accepts connections on this port of all IPv6 and IPv4 addresses; 0: a free port. Takes effect
+  /// when serve() starts.
   void listen(std::uint16_t port);
   /// As above, and serves them over `layer`, as below.
   void listen(std::uint16_t port, stream_layer& layer);
   /// Accepts connections on this endpoint.
   void listen(const ip::tcp::endpoint& at);
   /// Accepts connections on this endpoint, and serves them over `layer`, such as TLS, which must
-  /// outlive what serve() has started. A connection whose handshake fails or takes longer than
+  /// outlive all tasks of serve(). A connection whose handshake fails or takes longer than
   /// limits::handshake() is closed, and counted.
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
-  /// Accepts connections on this UNIX socket, on every context that serves. The file of a socket
-  /// that no process listens on is replaced, under a lock on the file "PATH.lock"; that of another
-  /// one, and a path that is being replaced, is address_in_use; a file "PATH.lock" that is not
-  /// empty is file_exists. The socket's file is removed when the last context stops to listen, by
-  /// the same path: so a relative one needs the same working directory. Its mode follows the umask.
+  /// Accepts connections on this UNIX socket, on every context that serves. Replaces the file of a
+  /// socket that no process listens on, under a lock on the file "PATH.lock". Errors of serve():
+  /// address_in_use if another process listens there, or is replacing the file; file_exists if
+  /// "PATH.lock" is not empty. The last context that stops listening removes the socket's file, by
+  /// the same path: a relative path needs the same working directory. The mode of the file follows
+  /// the umask.
   void listen(const local::stream_protocol::endpoint& at);
   /// Listens as `how` says. Throws std::invalid_argument, which names the descriptor, if that is no
   /// listening stream socket; io_error if it cannot be duplicated.
@@ -114,20 +116,21 @@ class server {
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
   /// Throws std::invalid_argument, which names the descriptor, if one of them is no listening
-  /// stream socket; then none is taken. Throws std::logic_error if they were taken before, by
-  /// whatever server. Source: sd_listen_fds(3).
+  /// stream socket; then none is taken. Throws std::logic_error if any server has taken them
+  /// before. Source: sd_listen_fds(3).
   std::size_t listen_inherited(stream_layer* layer = nullptr);
   /// Lets several contexts, or several processes, listen on the same endpoints; the kernel
   /// distributes the connections. run() sets it for several contexts. Default: off, so that a
   /// second server on a port fails.
   void share_ports(bool on) noexcept;
 
-  /// Believes these proxies what they say of their clients: request::client_address() then returns
-  /// the rightmost address in the fields `how` that is not a proxy's. `proxies`: addresses and
-  /// networks, separated by commas and spaces, and "unix" for peers of UNIX sockets, such as
-  /// "10.0.0.0/8 fd00::1 unix". `how`: field::x_forwarded_for or field::forwarded, the one that the
-  /// proxies write; they pass the other one on as the client has sent it. Several calls add up; the
-  /// last one sets `how`. Throws std::invalid_argument, which names what is no address.
+  /// Trusts these proxies to report the addresses of their clients: request::client_address() then
+  /// returns the rightmost address in the fields `how` that is not a proxy's. `proxies`: addresses
+  /// and networks, separated by commas and spaces, and "unix" for peers of UNIX sockets, such as
+  /// "10.0.0.0/8 fd00::1 unix". `how`: field::x_forwarded_for or field::forwarded, the field that
+  /// the proxies write themselves; they forward the other one as the client sent it. Several calls
+  /// add up; the last one sets `how`. Throws std::invalid_argument, which names the part that is no
+  /// address.
   void behind_proxy(std::string_view proxies, field how = field::x_forwarded_for);
   /// Calls `function(const exchange_record&)` for each exchange that has ended and each message
   /// that was refused, on the thread of the connection: with several contexts on several at once.
@@ -145,26 +148,27 @@ class server {
   }
 
   /// Serves on the context that awaits this until stop() is called or the awaiting scope is
-  /// stopped, then drains as stop() does; completes when the last connection has gone. Throws
+  /// stopped, then drains as stop() does; completes when the last connection has ended. Throws
   /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context. An
   /// error of a listening socket, such as the shutdown(2) of a process that shares it, stops the
-  /// server with default_grace; the serve() whose listener it was throws that io_error at its end.
+  /// server with default_grace; the serve() that has this listener then ends with that io_error.
   task<> serve();
 
-  /// Stops all serve(): closes the listening sockets when the connections that the kernel has
-  /// accepted there are accepted, too; ends connections after the exchange that they are in, idle
-  /// ones after a second, so that a request that is on its way is still answered.
-  /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
-  /// sends nothing any more. Idempotent: a later call may shorten the grace, and never makes it
-  /// longer.
+  /// Stops all serve(). Accepts the connections that the kernel has accepted already, then closes
+  /// the listening sockets. Ends each connection after its present exchange, and an idle one after
+  /// a second, so that a request on its way is still answered.
+  /// After `grace` the remaining connections are cut, also those whose exchange object is kept; its
+  /// response is then no longer sent. Idempotent: a later call may shorten the grace, but not
+  /// extend it.
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
-  /// Returns whether stop() was called, or run() has got its signal. During run_options::notice()
-  /// the server still accepts, so that a handler can tell a load balancer. Thread: any.
+  /// Returns whether stop() was called, or run() has received its signal. During
+  /// run_options::notice() the server still accepts, so that a handler can tell a load balancer.
+  /// Thread: any.
   bool is_stopping() const noexcept;
 
-  /// Returns the endpoint of listen() number `index`, with the port that was chosen if that was 0;
-  /// an endpoint with port 0 before the first serve() has begun, and for a UNIX socket.
+  /// Returns the endpoint of listen() number `index`, with the chosen port if the given one was 0.
+  /// Its port is 0 before the first serve() has begun, and for a UNIX socket.
   ip::tcp::endpoint endpoint(std::size_t index = 0) const;
   /// Returns the counters.
   server_stats stats() const noexcept;
@@ -192,13 +196,13 @@ class run_options {
     contexts_ = count;
     return *this;
   }
-  /// Sets how long connections may take to end after a signal. Default: server::default_grace.
+  /// Sets how long connections may continue after a signal. Default: server::default_grace.
   run_options& drain(duration grace) noexcept {
     drain_ = grace;
     return *this;
   }
-  /// Sets how long the server still accepts after a signal, with server::is_stopping(), before it
-  /// drains. Default: not at all.
+  /// Sets how long the server still accepts after a signal, while server::is_stopping() is true,
+  /// before it drains. Default: not at all.
   run_options& notice(duration time) noexcept {
     notice_ = time;
     return *this;
@@ -210,8 +214,8 @@ class run_options {
   run_options& each_context(per_context<T>& objects) {
     return add(objects.objects_);
   }
-  /// Calls `function(data)` once, when all contexts listen, and before the first of them accepts;
-  /// on the thread of run(). An exception that it throws ends run(). Default: none.
+  /// Calls `function(data)` once, on the thread of run(), when all contexts listen and before the
+  /// first of them accepts. An exception that it throws ends run(). Default: none.
   run_options& on_listening(void (*function)(void* data), void* data = nullptr) noexcept {
     on_listening_ = function;
     listening_data_ = data;
@@ -236,12 +240,13 @@ class run_options {
 
 namespace functions {
 
-/// Serves until SIGTERM or SIGINT, or server::stop(), then drains, and returns when that has ended:
-/// whatever else runs on the contexts is dropped with them. A second signal cuts what remains; a
-/// third one, or a second after the second one, drops the handlers that ignore that. Those that
-/// still run a second after the drain's time are dropped, too, with a line on stderr. A handler
-/// that computes is always waited for. Returns 0; or 1, after a line on stderr, if it cannot
-/// listen, a listener fails, or an object of each_context() cannot be made or started. For main().
+/// Serves until SIGTERM or SIGINT, or server::stop(), then drains, and returns when that has ended.
+/// Other work on the contexts is then dropped. A second signal cuts the remaining connections. A
+/// third one, or one second after the second one, drops the handlers that ignore that. Handlers
+/// that still run one second after the time of the drain are dropped, too, with a line on stderr. A
+/// handler that computes is always waited for. Returns 0; or 1, after a line on stderr, if it
+/// cannot listen, a listener fails, or an object of each_context() cannot be made or started. For
+/// main().
 int run(server& what, const run_options& how = run_options());
 
 }  // namespace functions

@@ -18,8 +18,8 @@ struct target_parts {
   bool has_query = false;  ///< whether there is a "?"
 };
 
-/// Why a path is refused. Each of these means something else to a file system, to another decoder
-/// or to a proxy than it does here.
+/// The reason why a path is refused. Each of these paths could mean something else to a file
+/// system, to another decoder or to a proxy than it does here.
 enum class path_error : std::uint8_t {
   none,
   no_room,            ///< the memory is too small
@@ -38,13 +38,13 @@ struct decoded_path {
   std::string_view path;  ///< in the caller's memory; empty after an error
 };
 
-/// The room behind a path with which decode_path() is fastest, in bytes.
+/// The room after a path, in bytes, with which decode_path() is fastest.
 inline constexpr std::size_t path_room = 32;
 
 /// A parameter of a query: views of it, not decoded.
 struct query_parameter {
   std::string_view name;
-  std::string_view value;  ///< behind the first "="; empty without one
+  std::string_view value;  ///< after the first "="; empty without one
 };
 
 /// The parameters of a query, "name=value&name=value", in their order. Empty ones ("a&&b") are
@@ -64,7 +64,7 @@ class query_parameters {
     }
 
    private:
-    std::string_view at_;  // the parameter; empty behind the last one
+    std::string_view at_;  // the parameter; empty after the last one
     std::string_view rest_;
   };
 
@@ -73,10 +73,10 @@ class query_parameters {
   iterator begin() const noexcept { return iterator(query_); }
   iterator end() const noexcept { return iterator(query_.substr(query_.size())); }
 
-  /// Returns whether there is a parameter with this name, which is given decoded.
+  /// Returns whether there is a parameter with this name. `name` is decoded, the query is not.
   bool has(std::string_view name) const noexcept;
-  /// Returns the value, not decoded, of the first parameter with this name, which is given decoded;
-  /// an empty text if there is none.
+  /// Returns the value, not decoded, of the first parameter with this name; an empty text if there
+  /// is none. `name` is decoded.
   std::string_view get(std::string_view name) const noexcept;
 
  private:
@@ -86,27 +86,27 @@ class query_parameters {
 namespace functions {
 
 /// Splits the target of a parsed request into path and query. The path of an absolute target is the
-/// one behind its host, at least "/". The targets "*" and "host:port" (CONNECT) have no path.
+/// one after its host, at least "/". The targets "*" and "host:port" (CONNECT) have no path.
 target_parts split_target(std::string_view target) noexcept;
 
-/// Returns a sentence that says what is wrong; an empty text for path_error::none.
+/// Returns a sentence with the reason; an empty text for path_error::none.
 std::string_view text_of(path_error e) noexcept;
 
-/// Decodes the path of a target once into `room`: each "%XX" becomes a byte, which may be any that
-/// is not refused, also "%" and bytes of no valid UTF-8. As many bytes as `raw` has are always
-/// enough; with path_room more a path without "%" is only looked through and copied. Requires that
-/// `raw` is not in `room`, of which all bytes may be overwritten. The result begins with "/"; the
-/// text behind that never leaves a folder in which it is looked up, unless through symbolic links
-/// there, and ends in "/" if `raw` does.
+/// Decodes the path of a target once into `room`. Each "%XX" becomes a byte; any byte that is not
+/// refused is possible, also "%" and invalid UTF-8. A room of raw.size() bytes is always enough;
+/// with path_room bytes more, a path without "%" is only checked and copied. Requires that `raw` is
+/// not in `room`, of which all bytes may be overwritten. The result begins with "/". Used below a
+/// folder, the text after that "/" never leads out of it, except through symbolic links. The result
+/// ends in "/" if `raw` does.
 decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept;
 
-/// Decodes a name or a value of a parameter into `room`: "+" becomes a space, "%XX" a byte, which
-/// may be any, also NUL. As many bytes as `raw` has are always enough. Returns false, and leaves
-/// `to`, if a "%" is without two hexadecimal digits or the memory is too small.
+/// Decodes a name or a value of a parameter into `room`: "+" becomes a space, "%XX" any byte, also
+/// NUL. A room of raw.size() bytes is always enough. Returns false, and does not change `to`, if a
+/// "%" is without two hexadecimal digits or the room is too small.
 bool decode_parameter(std::string_view raw, mutable_buffer room, std::string_view& to) noexcept;
 
-/// As above, into a std::string or its like, of which `raw` is no part. `to` is empty after an
-/// error. Allocates as `to` does.
+/// As above, into a std::string or a similar type, which must not contain `raw`. `to` is empty
+/// after an error. Allocates as `to` does.
 template <class String>
 bool decode_parameter(std::string_view raw, String& to) {
   to.resize(raw.size());

@@ -12,27 +12,27 @@ namespace detail {
 class connection;
 }
 
-/// A connection that is no longer HTTP's. The server has no limits for it, but still counts it, and
-/// closes it after the grace of a stop; what the stream does then ends with operation_aborted.
+/// A connection on which HTTP has ended. The server has no limits for it, but still counts it, and
+/// closes it after the grace of a stop; operations on the stream then end with operation_aborted.
 /// Move-only; its destructor closes the connection.
-/// Thread: that of the connection, for its destruction, too. Lifetime: its owner destroys it before
+/// Thread: that of the connection, also for its destruction. Lifetime: its owner destroys it before
 /// the context, or is destroyed with the context.
 class tunnel {
  public:
-  /// Owns none.
+  /// Makes a tunnel without a connection.
   tunnel() noexcept = default;
   /// Takes over the connection of `other`.
   tunnel(tunnel&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
   tunnel& operator=(tunnel&& other) noexcept;
   ~tunnel();
 
-  /// Returns the stream, below which there may be a layer. Requires that it owns a connection; not
-  /// checked.
+  /// Returns the stream, which may be that of a layer. Requires that the tunnel owns a connection;
+  /// not checked.
   byte_stream& stream() const noexcept;
-  /// Returns the bytes that arrived behind the request: they precede those of stream(). Valid as
+  /// Returns the bytes that arrived after the request: they precede the bytes of stream(). Valid as
   /// long as the tunnel. Requires as stream().
   std::string_view read_ahead() const noexcept;
-  /// Returns whether it owns a connection, open or not.
+  /// Returns whether the tunnel owns a connection, open or not.
   explicit operator bool() const noexcept { return connection_ != nullptr; }
 
  private:

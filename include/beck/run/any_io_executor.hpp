@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The polymorphic executor of I/O objects: two words. Work is an intrusive entry, so no executor is
-// a template of handlers; executors of our own contexts are neither allocated nor counted, a user's
-// own executor is copied once into a counted box.
+// a template of handlers. Executors of the library's contexts are neither allocated nor counted; a
+// user's own executor is copied once into a counted box.
 #pragma once
 
 #include <concepts>
@@ -34,18 +34,18 @@ class execution_context {
 namespace detail {
 struct owned_tree;
 
-/// The part that trees of one kind have in common.
+/// The common part of trees of one kind.
 struct tree_kind {
   void (*destroy)(owned_tree* self);
   bool visits = false;  ///< a task that a coroutine elsewhere awaits (coro/via.hpp)
 };
 
-/// A tree of tasks as its context sees it: linked newest first, and destroyed with the context.
+/// A tree of tasks for its context: linked newest first, and destroyed with the context.
 struct owned_tree {
   owned_tree* older;
-  owned_tree** link;  ///< what points to this one; null while it is not adopted
+  owned_tree** link;  ///< the pointer that points to this one; null while it is not adopted
   const tree_kind* kind;
-  std::uint64_t number;  ///< of its context's trees; its name in a dump
+  std::uint64_t number;  ///< among its context's trees; its name in a dump
 
   void unlink() noexcept {
     if (link == nullptr) return;
@@ -68,29 +68,30 @@ struct executor_table {
   void (*retain)(void* self) noexcept;                          ///< null: nothing is counted
   void (*release)(void* self) noexcept;
   void (*adopt)(void* self, owned_tree& tree) noexcept;  ///< null: trees of tasks are not owned
-  /// `spawned_at`: where the task was that it escaped from; null: that is not known. Null: the
-  /// program ends with a message.
+  /// `spawned_at`: where the task that the exception escaped from was spawned; null: unknown. If
+  /// this function is null, the program ends with a message.
   void (*unhandled)(void* self, std::exception_ptr error, const std::source_location* spawned_at);
-  /// Takes a tree out that adopt() has put in; null: a caller on the executor may unlink it.
+  /// Removes a tree that adopt() has added; null: a caller on the executor may unlink it.
   void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
-  /// Whether an entry may run before the one that posted it has returned, on another thread.
+  /// Whether an entry may run, on another thread, before the one that posted it has returned.
   bool concurrent = false;
   /// Points in time, nanoseconds of the steady clock; null: it has no clock. Called inside the
   /// executor.
   std::int64_t (*now)(void* self) noexcept = nullptr;
   bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
   void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
-  /// Whether entries expire on any thread and beside the executor's entries; then disarm() is for
-  /// those that have expired, too.
+  /// Whether entries expire on any thread and concurrently with the executor's entries; then
+  /// disarm() must also be called for entries that have expired.
   bool expires_beside = false;
-  /// Lets the caller inside at once, if no caller is and it is inside of the executor below
-  /// (strands); every enter() that returned true has its leave(). null: running_here() is the whole
-  /// answer.
+  /// Enters the executor at once, if no other caller is inside, and this caller is inside the
+  /// executor below (strands). Every enter() that returned true has its leave(). null:
+  /// running_here() alone decides.
   bool (*enter)(void* self) noexcept = nullptr;
   void (*leave)(void* self) noexcept = nullptr;
 };
 
-/// The caller inside an executor, if it is or may be at once, for as long as this lives.
+/// The caller's stay inside an executor, if it is inside or can enter at once, while this object
+/// exists.
 class executor_entry {
  public:
   executor_entry(const executor_table* table, void* self) noexcept
@@ -111,7 +112,7 @@ class executor_entry {
   void try_enter(const executor_table* table, void* self) noexcept;
 
   bool inside_;
-  deferred_init<runner::executor_frame> frame_;  // of what enter() was called for
+  deferred_init<runner::executor_frame> frame_;  // the caller inside, if enter() was called
   const executor_table* table_;
   void* self_;
 };
@@ -122,16 +123,16 @@ class any_io_executor;
 
 namespace detail {
 
-/// An executor of this library: it knows its own two words. One that is counted also says so:
-/// `static constexpr bool is_counted = true`.
+/// An executor of this library: it stores its own two words. A counted one also declares `static
+/// constexpr bool is_counted = true`.
 template <class E>
 concept native_executor = requires(const E& e) {
   { e.table() } -> std::same_as<const executor_table*>;
   { e.target() } -> std::same_as<void*>;
 };
 
-/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies
-/// compare equal; `context()` (optional) names its execution_context.
+/// An executor written by the user: `execute(f)` runs the callable once, now or later; copies
+/// compare equal; `context()` (optional) returns its execution_context.
 template <class E>
 concept user_executor =  // in this order: asking a class for its copies may ask this concept again
     !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && !native_executor<E> &&
@@ -147,9 +148,9 @@ concept user_executor =  // in this order: asking a class for its copies may ask
 /// Thread: copies may be used from any thread. Size: 16 bytes. Copying allocates nothing.
 class any_io_executor {
  public:
-  /// Makes an empty one.
+  /// Makes an empty executor.
   any_io_executor() noexcept = default;
-  /// For the library. Takes over one reference if the executor is counted.
+  /// Takes over one reference if the executor is counted. For the library.
   any_io_executor(const detail::executor_table* table, void* self) noexcept
       : table_(table), self_(self) {}
 
@@ -193,14 +194,14 @@ class any_io_executor {
     return *there;
   }
 
-  /// For the library: queues an entry; never runs it inside this call. Thread: any.
+  /// Queues an entry; never runs it inside this call. For the library. Thread: any.
   void post(detail::queue_entry* entry) const { table_->post(self_, entry); }
   /// Returns whether the caller is inside an entry of this executor, so that work may run at once;
   /// false for a user's executor.
   bool running_in_this_thread() const noexcept { return table_->running_here(self_); }
   /// Adds one unit of outstanding work, which keeps the context's run() from returning.
   void on_work_started() const noexcept { table_->work(self_, 1); }
-  /// Takes one unit of outstanding work away.
+  /// Removes one unit of outstanding work.
   void on_work_finished() const noexcept { table_->work(self_, -1); }
 
   /// Runs `f` now if the caller is inside this executor, or it is an idle strand over the executor
@@ -239,7 +240,7 @@ concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requ
 template <class E>
 concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
 
-/// A tree of tasks that runs on `executor` has ended.
+/// Notes that a tree of tasks that runs on `executor` has ended.
 inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {
   if (auto* taken_out = executor.table()->disown; taken_out != nullptr) {
     taken_out(executor.target(), tree);
@@ -250,8 +251,8 @@ inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {
 
 }  // namespace detail
 
-/// For the library: keeps the executor during an upcall and then ends the outstanding work that the
-/// operation counted there.
+/// Keeps the executor during an upcall and then removes the outstanding work that the operation
+/// counted there. For the library.
 class outstanding_work {
  public:
   /// Takes over the work if `counted`.
@@ -272,11 +273,11 @@ class outstanding_work {
 
 namespace detail {
 
-/// Runs one entry on a thread that is perhaps not inside any runner (a user's executor).
+/// Runs one entry on a thread that may be outside of all runners (a user's executor).
 void run_entry_here(queue_entry* entry);
 
 /// The callable that carries an entry through a user's executor: runs it once, or destroys it
-/// un-run.
+/// without running it.
 class entry_call {
  public:
   explicit entry_call(queue_entry* entry) noexcept : entry_(entry) {}

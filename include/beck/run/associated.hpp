@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The properties of a completion handler besides its call operator: an executor, an allocator, an
-// immediate executor, a cancellation slot. Asio's names; a handler has them by members
+// immediate executor, a cancellation slot, with Asio's names. A handler has them by members
 // (get_executor, get_allocator, get_immediate_executor, get_cancellation_slot), by specialising the
-// traits, or by wrapping a handler that does.
+// traits, or by wrapping a handler that has them.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class recycling_allocator {
  public:
   /// The type of the objects.
   using value_type = T;
-  /// Has no state.
+  /// Makes an allocator, which has no state.
   recycling_allocator() noexcept = default;
-  /// Rebinds.
+  /// Converts from an allocator of another type.
   template <class U>
   recycling_allocator(const recycling_allocator<U>&) noexcept {}
   /// Returns memory for `n` objects. Throws std::bad_alloc.
@@ -40,15 +40,15 @@ class recycling_allocator {
 
 namespace detail {
 
-/// A handler around another one: a query that it does not answer itself is passed to
+/// A handler around another one: a query that it does not answer itself goes to
 /// `wrapped_handler()`.
 template <class T>
 concept wrapping_handler = requires(const T& t) { t.wrapped_handler(); };
 template <wrapping_handler T>
 using wrapped_handler_t = std::remove_cvref_t<decltype(std::declval<const T&>().wrapped_handler())>;
 
-/// The answer of a handler to one query: by a member of its own, or through the handler that it
-/// wraps; else the fallback.
+/// The answer of a handler to one query: by its own member, or by the handler that it wraps; else
+/// the fallback.
 template <class Query, class T, class Fallback>
 struct association {
   using unspecialised = void;
@@ -210,11 +210,11 @@ class handler_listening<Handler, Hook> {
     slot.connect(hook_);
     listening_ = true;
   }
-  /// Before the handler is called, moved or destroyed.
+  /// Called before the handler is called, moved or destroyed.
   void stop(const Handler& handler) noexcept {
     if (std::exchange(listening_, false)) beck::get_associated_cancellation_slot(handler).clear();
   }
-  /// For hooks that send messages: true if one is out; `delivery` is run when it is back.
+  /// Returns true if a message of the hook is in flight; `delivery` runs when it is back.
   bool keep_back(queue_entry* delivery) noexcept { return listening_ && hook_.keep_back(delivery); }
 
  private:
@@ -222,7 +222,7 @@ class handler_listening<Handler, Hook> {
   bool listening_ = false;
 };
 
-/// True for handlers that only keep the result (for a waiting coroutine, a future): calling one
+/// True for handlers that only store the result (for a waiting coroutine, a future): calling one
 /// runs no user code, so it may also be called inside the function that started the operation.
 template <class T>
 inline constexpr bool only_keeps_result = [] {
@@ -252,7 +252,7 @@ struct rebound_allocator<A<U, Rest...>, T> {
 namespace functions {
 
 /// Makes a T in memory from the handler's allocator. Throws the exceptions of allocating and
-/// constructing; nothing is left behind then.
+/// constructing; then no memory is lost.
 template <class T, class Handler, class... Args>
 [[gnu::always_inline]] inline T* make_for_handler(const Handler& handler, Args&&... args) {
   if constexpr (!has_associated_allocator<Handler>) {
@@ -283,8 +283,8 @@ template <class T, class Handler, class... Args>
   }
 }
 
-/// Ends the life of an object from make_for_handler. `handler` is the handler itself, moved out of
-/// it.
+/// Destroys an object from make_for_handler. `handler` is the handler itself, moved out of the
+/// object.
 template <class T, class Handler>
 void release_for_handler(T* object, const Handler& handler) noexcept {
   object->~T();

@@ -12,8 +12,8 @@
 
 namespace beck {
 
-/// The token that packages an operation for later: the default. The operation starts when it is
-/// awaited or called with another token.
+/// The default token: it packages an operation for later. The operation starts when it is awaited
+/// or called with another token.
 struct deferred_t {
   constexpr deferred_t() noexcept = default;
 };
@@ -63,14 +63,14 @@ class async_result<use_awaitable_t<Executor>, Signature>;
 
 namespace detail {
 
-/// A token that is nothing but a callable: no association, no specialised async_result.
+/// A token that is only a callable: no association, no specialised async_result.
 template <class T, class Signature>
 concept plain_handler = requires {
   typename async_result<T, Signature>::unspecialised;
 } && !has_associated_executor<T> && !has_immediate_executor<T> && !has_associated_allocator<T>;
 
-/// Whether H can be called with the signature's arguments; does not instantiate generic call
-/// operators' bodies unless their return type must be deduced.
+/// Whether H can be called with the signature's arguments. Does not instantiate the bodies of
+/// generic call operators, unless their return type must be deduced.
 template <class H, class Signature>
 inline constexpr bool accepts_signature = false;
 template <class H, class R, class... A>
@@ -100,7 +100,8 @@ inline constexpr bool is_possible = false;
 
 namespace functions {
 
-/// The one error for a token that does not fit; its types say what was expected and what was given.
+/// Reports a token that does not fit. Its template arguments show the expected signature and the
+/// given token.
 template <class ExpectedSignature, class GivenToken>
 void refuse_token() {
   static_assert(is_possible<ExpectedSignature, GivenToken>,
@@ -112,8 +113,8 @@ void refuse_token() {
 
 }  // namespace detail
 
-/// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
-/// tokens) when the result is awaited. Returns the result of the token's async_result::initiate().
+/// Calls `initiation(handler, args...)` with the handler of `token`, now or (deferred tokens) when
+/// the result is awaited. Returns the result of the token's async_result::initiate().
 template <class Token, class Signature, class Initiation, class... Args>
 auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
   if constexpr (completion_token_for<Token, Signature>) {
@@ -127,7 +128,7 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
 
 namespace detail {
 
-/// An operation that was packaged: it names its signature and takes a token.
+/// A packaged operation: it names its signature and takes a token.
 template <class Op>
 concept async_operation = requires { typename std::decay_t<Op>::signature; };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // bind_executor, bind_immediate_executor, bind_allocator, bind_cancellation_slot: tokens and
-// handlers with one associated property of their own, and the others of the wrapped one. With
-// Asio's names and meaning.
+// handlers that replace one associated property and keep the others of the wrapped one. With Asio's
+// names and meaning.
 #pragma once
 
 #include <beck/detail/functions.hpp>
@@ -75,7 +75,7 @@ namespace detail {
 
 namespace functions {
 
-/// The executor of something that is one or has one.
+/// The executor of an object that is an executor or has one.
 template <executor_like E>
 const E& executor_of(const E& executor) noexcept {
   return executor;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asio's cancellation of single operations: a signal, the slot through which an operation listens
-// to it, and the state that a composed operation keeps. Tasks are cancelled through scopes
-// (detail/scope.hpp); where a coroutine awaits an operation that is started with a handler,
-// its scope drives such a signal.
+// to it, and the state of a composed operation. Tasks are cancelled through scopes
+// (detail/scope.hpp); if a coroutine awaits an operation that is started with a handler, its scope
+// uses such a signal.
 #pragma once
 
 #include <new>
@@ -14,12 +14,12 @@
 
 namespace beck {
 
-/// The guarantees that a request to cancel asks for. A request names those that the requester
-/// accepts; an operation acts on it if it can keep one of them.
+/// The guarantees of a request to cancel. A request names those that the requester accepts; an
+/// operation acts on the request if it can keep one of them.
 enum class cancellation_type : unsigned {
   none = 0,
   terminal = 1,  ///< the object may only be closed or destroyed afterwards
-  partial = 2,   ///< side effects are known: what was transferred is reported
+  partial = 2,   ///< side effects are known: the transferred bytes are reported
   total = 4,     ///< no side effects
   all = 7,
 };
@@ -31,7 +31,7 @@ constexpr cancellation_type operator|(cancellation_type a, cancellation_type b) 
 constexpr cancellation_type operator&(cancellation_type a, cancellation_type b) noexcept {
   return static_cast<cancellation_type>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
-/// Returns whether `a` is none.
+/// Returns whether `a` is cancellation_type::none.
 constexpr bool operator!(cancellation_type a) noexcept { return a == cancellation_type::none; }
 
 class cancellation_signal;
@@ -63,8 +63,8 @@ class cancellation_hook {
 
 class cancellation_slot;
 
-/// The requester's half. It outlives the operations that listen to it. Thread: that of the
-/// operation that listens; emit() inside the executor of its handler.
+/// The requester's half. It must outlive the operations that listen to it. Thread: that of the
+/// listening operation; emit() inside the executor of its handler.
 class cancellation_signal {
  public:
   /// Makes a signal without a listener.
@@ -115,7 +115,8 @@ class cancellation_slot {
   template <class Handler, class... Args>
   Handler& emplace(Args&&... args) const;
 
-  /// For the library: sets a listener that the operation contains; clear() comes before its end.
+  /// Sets a listener that the operation contains; call clear() before the operation ends. For the
+  /// library.
   void connect(detail::cancellation_hook& hook) const noexcept {
     signal_->clear();
     signal_->hook_ = &hook;
@@ -186,8 +187,8 @@ Handler& cancellation_slot::emplace(Args&&... args) const {
 /// if default-constructed or made of a disconnected slot.
 class cancellation_state {
  public:
-  /// A function that maps a request to the one that is passed on. The default passes terminal ones
-  /// only.
+  /// A function that maps a request to the request that is passed on. The default passes only
+  /// terminal ones.
   using filter_function = cancellation_type (*)(cancellation_type type);
   /// Returns the terminal part of `type`.
   static cancellation_type terminal_only(cancellation_type type) noexcept {
@@ -216,7 +217,7 @@ class cancellation_state {
   }
 
  private:
-  /// Lives behind the outer slot, until that is cleared.
+  /// The state behind the outer slot, which owns it until it is cleared.
   struct shared {
     explicit shared(filter_function f) noexcept : filter(f) {}
     void operator()(cancellation_type type) {

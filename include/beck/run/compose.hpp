@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_compose: an asynchronous operation out of several, written as one function object that is
-// its own handler between the steps. With Asio's name and meaning.
+// async_compose: makes one asynchronous operation from several, written as one function object that
+// is its own handler between the steps. With Asio's name and meaning.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -11,7 +11,7 @@ namespace beck {
 
 namespace detail {
 
-/// Outstanding work on each distinct one of some executors.
+/// Outstanding work on each distinct executor of a list.
 template <std::size_t N>
 class composed_work {
  public:
@@ -62,23 +62,23 @@ class composed_op<void(A...), Implementation, Handler, Places> {
   composed_op(composed_op&&) = default;
   composed_op& operator=(composed_op&&) = delete;
 
-  /// Where the steps complete: the final handler's executor, or that of the first I/O object.
+  /// Returns the executor of the steps: the final handler's, or that of the first I/O object.
   executor_type get_executor() const noexcept {
     return beck::get_associated_executor(handler_, io_executor_);
   }
   any_io_executor get_io_executor() const noexcept { return io_executor_; }
-  /// The allocator and the immediate executor are the final handler's.
+  /// Returns the final handler, whose allocator and immediate executor are used.
   const Handler& wrapped_handler() const noexcept { return handler_; }
 
-  /// The next step.
+  /// Runs the next step.
   template <class... T>
   void operator()(T&&... results) {
     implementation_(*this, static_cast<T&&>(results)...);
   }
 
-  /// Ends the operation: calls the final handler. Inside the initiating function it is queued
-  /// instead, or goes to its immediate executor. Requires that `self` was not moved from; it is
-  /// after the call.
+  /// Ends the operation: calls the final handler. Inside the initiating function the call is queued
+  /// instead, or goes to the immediate executor. Requires that `self` was not moved from; it is
+  /// moved from after the call.
   void complete(A... results) {
     if constexpr (!only_keeps_handlers_result) {
       if (initiating_call::encloses(call_)) [[unlikely]] {
@@ -94,7 +94,7 @@ class composed_op<void(A...), Implementation, Handler, Places> {
  private:
   static constexpr bool only_keeps_handlers_result = detail::only_keeps_result<Handler>;
 
-  /// The final handler with its results, for a queue.
+  /// The final handler and its results, for a queue.
   template <class Call>
   class final_call {
    public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The threads that may use a synchronisation primitive. By default it belongs to one thread at a
-// time (one context, or a strand), and then its uncontended paths are a few plain instructions. One
-// that is constructed with beck::concurrent may be used from any thread: the same state behind a
-// spin lock, which is held for a few instructions and never while code of the user runs.
+// time (one context, or a strand), and then its uncontended paths are a few plain instructions. A
+// primitive constructed with beck::concurrent may be used from any thread: it has the same state
+// behind a spin lock, which is held for a few instructions and never while user code runs.
 #pragma once
 
 namespace beck {
@@ -22,7 +22,7 @@ inline constexpr detail::concurrent_t concurrent{};
 
 namespace detail {
 
-/// Guards the state of one primitive; nothing at all without the tag.
+/// Guards the state of one primitive; empty without the tag.
 class state_lock {
  public:
   explicit state_lock(bool several_threads = false) noexcept : concurrent_(several_threads) {}
@@ -48,7 +48,7 @@ class state_lock {
   bool taken_ = false;
 };
 
-/// Stands before every call of code that the library does not know: a library built without NDEBUG
+/// Called before every call of code that the library does not know: a library built without NDEBUG
 /// ends the program here if the calling thread holds a state_lock.
 void about_to_call_out() noexcept;
 

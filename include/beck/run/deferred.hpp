@@ -13,8 +13,8 @@ namespace beck {
 
 namespace detail {
 
-/// The result of the deferred token for a generic operation: inert until awaited or called with a
-/// token. Move-only in effect; awaited or called once.
+/// The result of the deferred token for a generic operation: does nothing until it is awaited or
+/// called with a token, at most once. Effectively move-only.
 template <class Signature, class Launch>
 class deferred_operation;
 
@@ -26,7 +26,7 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}
 
-  /// Starts it with another token.
+  /// Starts the operation with another token.
   template <class Token>
   auto operator()(Token&& token) && {
     return beck::async_initiate<Token, signature>(static_cast<Launch&&>(launch_), token);
@@ -48,8 +48,8 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
   deferred_init<awaiting_slot<A...>> slot_;
 };
 
-/// An operation whose co_await, an exception aside, returns the object that was delivered, also if
-/// that has an error inside. (g++ 14 finds a requirement unmet that names an alias of a function.)
+/// An operation whose co_await, unless it throws, returns the delivered object, also if that
+/// contains an error. (In g++ 14 a requirement that names an alias of a function is not satisfied.)
 template <class Op>
 concept delivers_value = requires { requires Op::has_plain_result; };
 
@@ -67,7 +67,7 @@ auto make_deferred(Initiation&& initiation, Args&&... args) {
 
 }  // namespace functions
 
-/// An initiation that has its operation as an object needs no handler to be awaited.
+/// An initiation that has its operation as an object: awaiting it needs no handler.
 template <class Initiation>
 concept gives_operation = requires(Initiation&& i) { static_cast<Initiation&&>(i).operation(); };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // beck::op: the base of operations that users write as objects. Such an operation is awaited in the
-// frame of its coroutine, without suspension if it is ready, and takes every token; it is a
+// frame of its coroutine, without suspension if it is ready, and takes every token. It is a
 // template of neither, so its code may be in a .cpp file.
 #pragma once
 
@@ -33,7 +33,7 @@ namespace beck {
 /// move-only and has the executor of the waiting coroutine or handler. It may be called on any
 /// thread, also inside initiate(), but once; the waiting coroutine or handler continues on its own
 /// executor, never inside the call. If `done` is destroyed without a call the operation is
-/// abandoned: a handler is destroyed un-run, a coroutine stays suspended until its tree is
+/// abandoned: a handler is destroyed without a call, a coroutine stays suspended until its tree is
 /// destroyed. With a handler that has no executor the operation completes on `get_executor()` of
 /// the derived class, if there is one, else on the current executor.
 ///
@@ -87,7 +87,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
         return true;
       }
     }
-    if (!asked_ && self().ready()) {  // no budget: its turn comes behind what is queued
+    if (!asked_ && self().ready()) {  // no budget: it resumes after the queued entries
       this->run = &resume_entry;
       home.post(this);
       return true;
@@ -147,7 +147,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     return declared;
   }
 
-  /// Returns the name in a dump: Derived's waits_for, else the type's name.
+  /// Returns the name in a dump: Derived's waits_for, else the name of the type.
   static constexpr const char* name_of_wait() noexcept {
     if constexpr (requires { Derived::waits_for; }) {
       return Derived::waits_for;
@@ -159,7 +159,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     static_cast<op*>(leaf)->cancel_this(cancellation_type::all);
     return nullptr;
   }
-  /// Ends the operation, behind the queued entries: its scope was stopped before it began.
+  /// Ends the operation, after the queued entries: its scope was stopped before it began.
   void refuse() {
     set_refused(detail::make_error(scope_->stop_result()), static_cast<void (*)(A...)>(nullptr));
     this->run = &resume_entry;
@@ -172,8 +172,8 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
  protected:
-  /// Passes a request on to cancel(), if there is one, else to the operations that were started
-  /// with `done`.
+  /// Passes a request to cancel(), if there is one, else to the operations that were started with
+  /// `done`.
   void cancel_this(cancellation_type type) {
     if constexpr (has_cancel()) {
       if (!!type) self().cancel();
@@ -206,8 +206,8 @@ any_io_executor default_executor_of(const op<Derived, Signature>& operation) noe
 
 }  // namespace functions
 
-/// An operation of a user with a handler: one block from the handler's allocator, free again before
-/// the upcall.
+/// An operation of a user with a handler: one block from the handler's allocator, freed before the
+/// upcall.
 template <class Op, class Handler>
 class op_callback final : public Op {
  public:
@@ -217,7 +217,8 @@ class op_callback final : public Op {
         handler_(static_cast<H&&>(receiver)),
         executor_(beck::get_associated_executor(handler_, detail::default_executor_of(*this))) {}
 
-  /// Throws the exceptions of ready() and initiate(); the block is free then.
+  /// Starts the operation. Throws the exceptions of ready() and initiate(), after freeing the
+  /// block.
   static void launch(op_callback* self) {
     BECK_ASSERT(self->executor_,
                 "an operation was started outside of every context, without executor");
@@ -287,7 +288,7 @@ class op_callback final : public Op {
                              static_cast<decltype(result)&&>(result));
   }
 
-  /// Requests through the handler's slot.
+  /// Requests cancellation through the handler's slot.
   class cancel_hook : public cancellation_hook {
    public:
     cancel_hook() noexcept

@@ -58,7 +58,7 @@ void call_or_post(const E& executor, F&& function) {
 
 }  // namespace functions
 
-/// A callable that must in the end run on its associated executor, wherever it was first queued.
+/// A callable that has to run on its associated executor in the end, wherever it was queued first.
 /// Until it has been called it counts as outstanding work there.
 template <class F>
 class to_associated {
@@ -90,7 +90,7 @@ class to_associated {
   any_io_executor target_;
 };
 
-/// Starts a hop with a handler instead of a coroutine.
+/// Starts a reschedule with a handler instead of a coroutine.
 template <>
 struct callback_start<schedule_operation> {
   template <class F>
@@ -125,7 +125,7 @@ struct callback_start<schedule_operation> {
 /// An argument of post besides an executor or a context: a callable without parameters, or a token.
 template <class T>
 concept nullary_token = completion_token_for<T, void()>;
-/// An executor or a context. A handler, which may have an executor too, is none.
+/// An executor or a context. A handler is neither, although it may have an executor.
 template <class P>
 concept execution_place = executor_like<P> || (has_executor<P> && !detail::nullary_token<P>);
 
@@ -143,8 +143,8 @@ any_io_executor executor_at(C& context) {
   return any_io_executor(context.get_executor());
 }
 
-/// As executor_at(), but executors of this library are only looked at: a copy of one that is
-/// counted would cost more than the rest of a post.
+/// As executor_at(), but does not copy executors of this library: copying a counted one would cost
+/// more than the rest of a post.
 template <detail::execution_place P>
 decltype(auto) native_executor_at(P& where) {
   if constexpr (native_executor<P>) {
@@ -171,8 +171,8 @@ template <detail::execution_place P, detail::nullary_token T>
                           static_cast<T&&>(token));
   }
 }
-/// Waits for a turn behind the entries that are queued on `where`: `co_await post(where)`.
-/// Afterwards the coroutine continues on its own executor. In a scope that was stopped before, the
+/// Waits for a turn after the entries that are queued on `where`: `co_await post(where)`.
+/// Afterwards the coroutine continues on its own executor. If its scope was already stopped, the
 /// await throws io_error (operation_aborted, timeout).
 template <detail::execution_place P>
 detail::schedule_operation post(P&& where) {
@@ -197,7 +197,7 @@ detail::schedule_operation defer(P&& where) {
 }
 
 /// Runs the callable inside this call if the caller already is inside `where`, or `where` is an
-/// idle strand over the executor that the caller is inside of; else as post().
+/// idle strand over the executor that the caller is inside; else as post().
 template <detail::execution_place P, detail::nullary_token T>
 auto dispatch(P&& where, T&& token) {
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
@@ -207,8 +207,7 @@ auto dispatch(P&& where, T&& token) {
                           static_cast<T&&>(token));
   }
 }
-/// Waits as post(where), but not if the caller already is inside `where` and the budget allows to
-/// go on.
+/// Waits as post(where), unless the caller already is inside `where` and has budget left.
 template <detail::execution_place P>
 detail::schedule_operation dispatch(P&& where) {
   return detail::schedule_operation(detail::executor_at(where), true);
@@ -216,8 +215,8 @@ detail::schedule_operation dispatch(P&& where) {
 
 namespace detail {
 
-/// Returns the executor of the task or handler that runs on this thread; the context's outside of
-/// tasks. Asserts outside of every run().
+/// Returns the executor of the task or handler that runs on this thread; outside of tasks that of
+/// the context. Asserts that the caller is inside a run().
 inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
 
 namespace functions {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // require and prefer: the part of Asio's executor properties that programs use. Blocking and
-// outstanding work change an executor; the relationship is a hint that changes nothing here,
-// because post and defer are the same. A property that is not offered cannot be required, and is
-// ignored where it is only preferred.
+// outstanding work change an executor. The relationship is a hint without effect here, because post
+// and defer are the same. A property that is not offered cannot be required, and has no effect if
+// it is only preferred.
 #pragma once
 
 #include <concepts>
@@ -48,15 +48,15 @@ struct relationship_t {
 /// The property.
 inline constexpr relationship_t relationship{};
 
-/// Whether the executor, as long as it or a copy lives, keeps its context's run() from returning.
+/// Whether the executor keeps its context's run() from returning while it or a copy exists.
 struct outstanding_work_t {
   /// The type of `untracked`.
   struct untracked_t {};
   /// The type of `tracked`.
   struct tracked_t {};
-  /// The executor is no outstanding work.
+  /// The executor does not count as outstanding work.
   static constexpr untracked_t untracked{};
-  /// The executor is outstanding work.
+  /// The executor counts as outstanding work.
   static constexpr tracked_t tracked{};
 };
 /// The property.
@@ -71,12 +71,12 @@ inline constexpr context_t context{};
 
 namespace detail {
 
-/// An executor with properties that are not the usual ones. Copyable, comparable; converts to
+/// An executor with other properties than the usual ones. Copyable, comparable; converts to
 /// any_io_executor (one block), which keeps them. Thread: any.
 template <bool NeverBlocks, bool Tracked>
 class configured_executor {
  public:
-  template <std::same_as<any_io_executor> E>  // exactly: nothing is converted to find this out
+  template <std::same_as<any_io_executor> E>  // exactly this type: the check must convert nothing
   explicit configured_executor(const E& inner) noexcept : inner_(inner) {
     start();
   }
@@ -101,7 +101,7 @@ class configured_executor {
   void on_work_started() const noexcept { inner_.on_work_started(); }
   void on_work_finished() const noexcept { inner_.on_work_finished(); }
   execution_context& context() const noexcept { return inner_.context(); }
-  /// The executor below, with the usual properties.
+  /// Returns the executor below, with the usual properties.
   const any_io_executor& get_inner_executor() const noexcept { return inner_; }
 
   friend bool operator==(const configured_executor& a, const configured_executor& b) noexcept {
@@ -198,7 +198,7 @@ auto require(const E& executor, First first, Second second, More... more) {
   return beck::require(beck::require(executor, first), second, more...);
 }
 
-/// Returns the executor with this property if it offers it, else as it is.
+/// Returns the executor with this property if it offers it, else unchanged.
 template <detail::executor_like E, class Property>
 auto prefer(const E& executor, Property property) {
   if constexpr (can_require_v<E, Property>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // stop_source, stop_token, stop_callback: requesting a stop from any thread, with the names and the
-// meaning of the standard's types. <stop_token> costs half a second a file; interop/ converts both
-// ways.
+// meaning of the standard's types. <stop_token> costs half a second for each file; interop/
+// converts in both directions.
 #pragma once
 
 #include <type_traits>
@@ -33,8 +33,8 @@ class stop_token {
 
   /// Returns whether a stop was requested.
   bool stop_requested() const noexcept;
-  /// Returns whether a stop was or can still be requested: false for an empty token, and when the
-  /// last source is gone without a request.
+  /// Returns whether a stop was or can still be requested. False for an empty token, and after the
+  /// last source was destroyed without a request.
   bool stop_possible() const noexcept;
 
   friend bool operator==(const stop_token&, const stop_token&) noexcept = default;
@@ -52,7 +52,7 @@ class stop_token {
 
 /// The tag of stop_sources without a state.
 struct nostopstate_t {
-  /// Has no state.
+  /// Makes a tag, which has no state.
   explicit constexpr nostopstate_t() noexcept {}
 };
 /// Selects the constructor of a stop_source without a state.
@@ -97,14 +97,14 @@ class stop_source {
 
 namespace detail {
 
-/// Requests to be made later, when the locks are given back under which they were decided.
+/// Requests that are made later, after the locks held at the decision are released.
 class stop_chain {
  public:
   stop_chain() noexcept = default;
   stop_chain(const stop_chain&) = delete;
   stop_chain& operator=(const stop_chain&) = delete;
 
-  /// Requires that it has a state, and is in no chain and never will be in another one.
+  /// Adds a source. Requires that it has a state, and is never added to another chain.
   void add(const stop_source& source) noexcept;
   void request_all() noexcept;
 
@@ -125,8 +125,8 @@ class stop_registration {
   stop_registration() noexcept = default;
   ~stop_registration() { remove(); }
 
-  /// Calls `call` once, on the thread that requests the stop; inside this function if it was
-  /// requested before.
+  /// Calls `call` once, on the thread that requests the stop, or inside this function if the stop
+  /// was requested before.
   void add(const stop_token& token, function call) noexcept;
   /// Unregisters. When it returns `call` neither runs nor will be called, except if this thread is
   /// inside it.
@@ -138,14 +138,14 @@ class stop_registration {
   stop_token token_;
   function call_ = nullptr;
   stop_registration* next_ = nullptr;
-  stop_registration** link_ = nullptr;  // what points to this one; null: not in the list
-  bool* gone_ = nullptr;                // set if this ends inside its own call
+  stop_registration** link_ = nullptr;  // the pointer to this one; null: not in the list
+  bool* gone_ = nullptr;                // set if this is destroyed inside its own call
 };
 
 }  // namespace detail
 
 /// Calls `callback()` once when a stop is requested, on the thread that requests it. The callback
-/// must not throw. The destructor waits until a call on another thread is over.
+/// must not throw. The destructor waits until a call on another thread has returned.
 template <class F>
 class [[nodiscard]] stop_callback : private detail::stop_registration {
  public:
@@ -156,7 +156,7 @@ class [[nodiscard]] stop_callback : private detail::stop_registration {
       static_cast<F&&>(static_cast<stop_callback&>(self).callback_)();
     });
   }
-  ~stop_callback() { this->remove(); }  // before the callback goes
+  ~stop_callback() { this->remove(); }  // before the callback is destroyed
 
  private:
   F callback_;

@@ -9,22 +9,22 @@ namespace beck {
 
 namespace detail {
 
-/// The strand behind every strand<E>, as its executor. Throws std::bad_alloc.
+/// Returns a new strand, the state behind every strand<E>, as an executor. Throws std::bad_alloc.
 any_io_executor make_strand_executor(any_io_executor inner);
 
 }  // namespace detail
 
 /// Serialises handlers, on the threads of the inner executor. Copies are the same strand; two
-/// strands that were made apart never share anything.
+/// strands made separately share nothing.
 ///
 /// Guaranteed: handlers run in the order of their posts, in the sense of happens-before; one ends
 /// before the next begins, which sees its effects. An exception that leaves a handler passes
 /// through the inner executor's run(); queued handlers run afterwards. Handlers that are left when
-/// the inner executor's queue is destroyed are destroyed un-run.
+/// the inner executor's queue is destroyed are destroyed without being run.
 /// Cost: one recycled block for the strand, none for a post beyond that of the posted function. One
 /// scheduling is one entry of the inner executor: it runs at most 64 handlers, which share that
-/// entry's budget, and then goes behind the other entries that are queued there.
-/// Thread: any. Not guaranteed: the inner executor's thread that runs a handler; and inside a
+/// entry's budget, and then queues again after the other entries there.
+/// Thread: any. Not guaranteed: which thread of the inner executor runs a handler; and inside a
 /// strand current_executor() is the inner context's.
 template <class Executor>
 class strand {
@@ -52,7 +52,7 @@ class strand {
   }
   /// Adds one unit of outstanding work to the inner executor's context.
   void on_work_started() const noexcept { self_.on_work_started(); }
-  /// Takes one unit of outstanding work away.
+  /// Removes one unit of outstanding work.
   void on_work_finished() const noexcept { self_.on_work_finished(); }
   /// Runs `function` as dispatch(): inside this call if the caller is inside the strand, or if the
   /// strand is idle and the caller inside the inner executor; else queues it.

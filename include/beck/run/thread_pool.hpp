@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// thread_pool: an executor with threads of its own and no I/O, for functions that compute or block.
+// thread_pool: an executor with its own threads and without I/O, for functions that compute or
+// block.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,19 @@ class pool_state;
 
 }  // namespace detail
 
-/// A fixed number of threads that run the handlers given to get_executor(): they start in the order
-/// in which they came, and run at the same time. A post wakes a thread only if one sleeps and none
-/// is being woken already.
+/// A fixed number of threads that run the handlers passed to get_executor(). Handlers start in the
+/// order in which they were queued, and run concurrently. A post wakes a thread only if one sleeps
+/// and none is being woken already.
 ///
-/// An exception that leaves a handler goes to on_unhandled(), by default the program ends with a
-/// message. Trees of tasks that were spawned here live until the pool is destroyed.
+/// An exception that leaves a handler is passed to on_unhandled(); by default the program ends with
+/// a message. Trees of tasks that were spawned here live until the pool is destroyed.
 /// Thread: any; the destructor, join() and wait() only a thread that is not inside the pool, and
 /// one at a time.
 class thread_pool : public execution_context {
  public:
   /// Counters of a pool since it was made.
   struct counters {
-    std::uint64_t delivered = 0;  ///< handlers and resumptions of threads that have gone idle since
+    std::uint64_t delivered = 0;  ///< handlers and resumptions, counted when their thread goes idle
     std::uint64_t sleeps = 0;     ///< times a thread found nothing to run
     std::uint64_t wakeups = 0;    ///< threads woken; never more than sleeps
   };
@@ -40,9 +41,9 @@ class thread_pool : public execution_context {
     bool running_in_this_thread() const noexcept {
       return any_io_executor(*this).running_in_this_thread();
     }
-    /// Adds one unit of outstanding work: join() waits until it is taken away.
+    /// Adds one unit of outstanding work: join() waits until it is removed.
     void on_work_started() const noexcept { any_io_executor(*this).on_work_started(); }
-    /// Takes one unit of outstanding work away.
+    /// Removes one unit of outstanding work.
     void on_work_finished() const noexcept { any_io_executor(*this).on_work_finished(); }
     /// Runs `function` inside this call if the caller is inside the pool, else queues it. Throws
     /// std::bad_alloc.
@@ -64,15 +65,14 @@ class thread_pool : public execution_context {
     thread_pool* pool_;
   };
 
-  /// Makes a pool of twice as many threads as the machine runs at once. Throws as the following
-  /// one.
+  /// Makes a pool with twice as many threads as the machine can run at once. Throws as below.
   thread_pool();
   /// Makes a pool of `threads` threads; with 0 only attach() adds threads. Throws std::system_error
   /// if a thread cannot be made.
   explicit thread_pool(std::size_t threads);
-  /// Calls stop() and waits for the threads, also the attached ones; then destroys queued handlers
-  /// un-run, and tasks that live here, newest first. Requires: no task of it waits for an operation
-  /// of an object that still lives.
+  /// Calls stop() and waits for the threads, also the attached ones. Then destroys queued handlers
+  /// without running them, and the pool's tasks, newest first. Requires: none of its tasks waits
+  /// for an operation of an object that still exists.
   ~thread_pool() override;
 
   /// Returns the executor.
@@ -80,13 +80,13 @@ class thread_pool : public execution_context {
   /// Returns the executor.
   executor_type executor() noexcept { return executor_type(*this); }
 
-  /// Makes every thread leave after the handler that it runs. Idempotent.
+  /// Makes every thread leave after its present handler. Idempotent.
   void stop() noexcept;
   /// Runs handlers on the calling thread, too, until stop(), or until the work has ended after
   /// join().
   void attach();
-  /// Blocks until no handler is queued or runs and there is no outstanding work, or until stop();
-  /// afterwards the pool has no threads any more.
+  /// Blocks until no handler is queued or runs and there is no outstanding work, or until stop().
+  /// Afterwards the pool has no threads.
   void join();
   /// As join().
   void wait() { join(); }
@@ -108,8 +108,8 @@ using system_context = thread_pool;
 
 namespace detail {
 
-/// The pool of the process, with as many threads as a default one. It is made when it is first
-/// asked for, stopped and destroyed at the end of the program.
+/// Returns the pool of the process, with as many threads as a default one. The first call makes it;
+/// it is stopped and destroyed at the end of the program.
 system_context& system_pool();
 
 }  // namespace detail
@@ -119,7 +119,7 @@ system_context& system_pool();
 /// std::system_error.
 class system_executor {
  public:
-  /// Has no state.
+  /// Makes an executor, which has no state.
   system_executor() noexcept = default;
   /// Returns the pool.
   system_context& context() const { return detail::system_pool(); }
@@ -127,7 +127,7 @@ class system_executor {
   bool running_in_this_thread() const { return inner().running_in_this_thread(); }
   /// Adds one unit of outstanding work.
   void on_work_started() const { inner().on_work_started(); }
-  /// Takes one unit of outstanding work away.
+  /// Removes one unit of outstanding work.
   void on_work_finished() const { inner().on_work_finished(); }
   /// Runs `function` inside this call if the caller is inside the pool, else queues it.
   template <class F>

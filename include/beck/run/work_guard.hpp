@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// executor_work_guard: keeps run() from returning while code outside of the context still intends
+// executor_work_guard: keeps run() from returning while code outside of the context is still going
 // to post work to it.
 #pragma once
 
@@ -31,10 +31,10 @@ class executor_work_guard {
 
   /// Returns the executor.
   Executor get_executor() const noexcept { return executor_; }
-  /// Returns whether reset() was not called yet.
+  /// Returns whether reset() has not been called.
   bool owns_work() const noexcept { return owns_; }
 
-  /// Takes the unit of work away; the context may then run out of work. Idempotent.
+  /// Removes the unit of work; the context may then run out of work. Idempotent.
   void reset() noexcept {
     if (std::exchange(owns_, false)) any_io_executor(executor_).on_work_finished();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs a program in many simulated worlds and says how to see a failure again:
+// Runs a program in many simulated worlds, and prints how to reproduce a failure:
 //
 //   void transfer(beck::testing::sim::world& w) { ... }
 //   int main(int argc, char** argv) { return beck::testing::sim::check(argc, argv, transfer); }
@@ -17,7 +17,7 @@ namespace beck::testing::sim {
 
 namespace functions {
 
-/// Fails the program: throws an exception whose what() is `report`.
+/// Fails the program: throws an exception with the text `report`.
 [[noreturn]] void fail(detail::text_view report);
 
 /// Calls fail(report) unless `condition` holds.
@@ -32,8 +32,8 @@ using namespace functions;
 /// The program of a check: a callable that takes a world&, called once for each seed. It fails by
 /// an exception, by returning a text that is not empty, or by ending the process (an assertion, a
 /// signal, a sanitizer; also an exception that leaves a detached task, and a wait that can never
-/// end). All its behaviour must follow from the world: where it chooses, from world::random().
-/// Refers to the callable; does not own it.
+/// end). All its behaviour must follow from the world: it makes its own choices with
+/// world::random(). Refers to the callable; does not own it.
 class program_ref {
  public:
   /// Refers to `program`, which must outlive it.
@@ -81,7 +81,7 @@ class check_options {
     settings_ = how;
     return *this;
   }
-  /// Runs each seed twice: it fails if the hashes differ, because the program then depends on
+  /// Runs each seed twice: fails if the hashes differ, because the program then depends on
   /// something outside its world.
   check_options& twice(bool on = true) noexcept {
     twice_ = on;
@@ -99,9 +99,9 @@ class check_options {
     on_run_data_ = data;
     return *this;
   }
-  /// Shrinks the tape of the first failure. Programs then run in child processes, so that programs
-  /// that crash shrink as well, and choices with which a program never ends are not taken. A run
-  /// that fails must do so again: it is recorded the second time.
+  /// Shrinks the tape of the first failure. Programs then run in child processes, so that a crash
+  /// can be shrunk as well, and a candidate with which the program never ends is rejected. A
+  /// failing run must fail again: its tape is recorded in the second run.
   check_options& shrink(bool on = true) noexcept {
     shrink_ = on;
     return *this;
@@ -144,7 +144,7 @@ struct check_outcome {
   bool passed = true;
   std::uint64_t runs = 0;    ///< worlds that the program was run in, without those of shrinking
   std::uint64_t digest = 0;  ///< of the hashes of all worlds: compare it between two builds
-  std::uint64_t seed = 0;    ///< that failed first, and the hash of its world
+  std::uint64_t seed = 0;    ///< of the first failure; below, the hash of its world
   std::uint64_t hash = 0;
   sim::tape tape;    ///< of the failure, with shrink()
   sim::tape shrunk;  ///< the smallest that was found
@@ -155,11 +155,11 @@ struct check_outcome {
 
 namespace functions {
 
-/// Runs the program in one world after the other until it fails, and prints on the standard error
-/// the failure, seed, hash and the command that replays it. If the program ends the process, they
-/// are printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
-/// restored afterwards. Throws std::invalid_argument for 0 seeds: a check that ran nothing has not
-/// passed. Thread: one check at a time in a process.
+/// Runs the program in one world after the other until it fails. Prints on the standard error the
+/// failure, seed, hash and the command that replays it. If the program ends the process, they are
+/// printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
+/// restored afterwards. Throws std::invalid_argument for 0 seeds, because a check without runs has
+/// not passed. Thread: one check at a time in a process.
 check_outcome check(const check_options& how, program_ref program);
 
 /// Runs a check from main(): takes its arguments, --seed, --seeds, --tape, --shrink, --check and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The connection of two hosts of a simulated world: how long messages travel, how many bytes fit
-// through, and whether anything passes at all.
+// The connection of two hosts of a simulated world: the delay of messages, the bandwidth, and
+// whether any message passes.
 #pragma once
 
 #include <beck/base/duration.hpp>
@@ -15,27 +15,27 @@ class sim_host;
 
 namespace testing::sim {
 
-/// The way between two hosts, in both directions (world::link) or in one (world::path). A value
-/// that names it: all copies change the same way. Each function returns *this. Only TCP and UDP
-/// travel; UNIX sockets do not leave their host.
+/// The path between two hosts, in both directions (world::link) or in one (world::path). A value
+/// that names the path: changes through one copy apply to all. Each function returns *this. Only
+/// TCP and UDP use it; UNIX sockets do not leave their host.
 class link {
  public:
-  /// Sets how long a message travels, drawn evenly for each, instead of as `settings` says. Throws
-  /// io_error (invalid_argument) unless 0 <= least <= most.
+  /// Sets the range of delays, from which each message draws evenly, in place of that in
+  /// `settings`. Throws io_error (invalid_argument) unless 0 <= least <= most.
   link& delay(duration least, duration most);
-  /// Sets how many bytes a second leave, in each direction; others queue. 0: no limit.
+  /// Sets how many bytes a second are sent in each direction; others queue. 0: no limit.
   link& bandwidth(std::uint64_t bytes_per_second) noexcept;
 
-  /// Loses all messages that travel here. TCP sends them again after 0.2 s, then each time after
-  /// twice as long, at most 120 s: so they arrive some time after heal(). A connect times out after
-  /// 127 s, and a sender whose peer does not answer after 924.6 s, both with error::timed_out, as
-  /// on Linux (tcp(7), tcp_syn_retries and tcp_retries2). A reset is not sent again: its receiver
+  /// Loses all messages on this path. TCP sends them again after 0.2 s, then each time after twice
+  /// as long, at most 120 s: so they arrive some time after heal(). A connect times out after 127
+  /// s, and a sender whose peer does not answer after 924.6 s, both with error::timed_out, as on
+  /// Linux (tcp(7), tcp_syn_retries and tcp_retries2). A reset is not sent again: its receiver
   /// stays half open until it sends.
   link& cut();
   /// Ends cut().
   link& heal();
 
-  /// Delays all messages that travel here until unclog(); none is lost.
+  /// Delays all messages on this path until unclog(); none is lost.
   link& clog();
   /// Ends clog().
   link& unclog();

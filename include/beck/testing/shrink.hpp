@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Shrinking: from the tape of a run that fails to a smaller tape that still fails, with as few
-// choices as can be found that are not the calmest one.
+// Shrinking: from the tape of a failing run to a smaller tape that still fails, with as few choices
+// as possible that are not the calmest one.
 #pragma once
 
 #include <beck/testing/tape.hpp>
@@ -12,7 +12,7 @@ namespace beck::testing::sim {
 /// The progress of shrinking.
 struct shrink_progress {
   std::size_t tries = 0;
-  std::size_t choices_before = 0;  ///< of the tape that it began with
+  std::size_t choices_before = 0;  ///< of the tape at the start
   std::size_t choices = 0;         ///< of the smallest tape yet
 };
 
@@ -45,13 +45,14 @@ class shrink_options {
 
 namespace functions {
 
-/// For the library: shrink() without its template.
+/// Shrinks without the template of shrink(); for the library.
 tape shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*), void* data,
                    const shrink_options& how);
 
 /// Returns a smaller tape for which `still_fails(const tape&)` is true: deletes and calms spans of
-/// draws and lowers their values, stream by stream. The result has been seen to fail, unless it is
-/// `failing` itself, which is not run. An exception of `still_fails` ends it. Thread: the caller's.
+/// draws and lowers their values, stream by stream. The result has been run and has failed, unless
+/// it is `failing` itself, which is not run. An exception of `still_fails` ends the search. Thread:
+/// the caller's.
 template <class StillFails>
 tape shrink(const tape& failing, StillFails&& still_fails,
             const shrink_options& how = shrink_options()) {

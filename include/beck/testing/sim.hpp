@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Simulated worlds: the same sockets, timers and tasks as always, in memory and under virtual time,
-// in an order that a seed decides. A test that fails with a seed fails with it again, on every
+// Simulated worlds: the usual sockets, timers and tasks, but in memory and under virtual time, in
+// an order that a seed decides. A test that fails with a seed fails with it again, with every
 // compiler.
 #pragma once
 
@@ -16,56 +16,56 @@
 
 namespace beck::testing::sim {
 
-/// The ranges that the seed chooses from. A value; each setter returns *this.
+/// The ranges from which the seed chooses. A value; each setter returns *this.
 class settings {
  public:
   /// Makes the defaults, without faults.
   settings() noexcept {}
 
-  /// Sets how long a message of the network travels, drawn evenly for each. Requires 0 <= least <=
-  /// most. Default: 1 to 500 microseconds. Between UNIX sockets only the notice that wakes an
-  /// operation travels: the other end sees a change at once if it looks, as on Linux.
+  /// Sets the range of delays of the network, from which each message draws evenly. Requires 0 <=
+  /// least <= most. Default: 1 to 500 microseconds. Between UNIX sockets only the event that wakes
+  /// an operation is delayed: a call at the other end sees a change at once, as on Linux.
   settings& delay(duration least, duration most) noexcept {
     delay_least_ = least;
     delay_most_ = most;
     return *this;
   }
-  /// Sets how probable it is that sent bytes are cut once more before they travel; half of the cuts
-  /// leave a single byte in front. Default: 0.25.
+  /// Sets the probability that sent bytes are split once more before they travel; half of the
+  /// splits leave a single byte in front. Default: 0.25.
   settings& split_probability(double p) noexcept {
     split_ = p;
     return *this;
   }
-  /// Sets how probable it is that a read returns less than is there. Default: 0.125.
+  /// Sets the probability that a read returns fewer bytes than there are. Default: 0.125.
   settings& short_read_probability(double p) noexcept {
     short_read_ = p;
     return *this;
   }
-  /// Sets the buffers of a socket before its options change them; down to 1 byte. A sender can fill
-  /// both: its own and its peer's. Default: 64 KiB each.
+  /// Sets the buffers of a socket before its options change them; at least 1 byte. A sender can
+  /// fill both its own buffer and its peer's. Default: 64 KiB each.
   settings& buffer_sizes(std::size_t send_bytes, std::size_t receive_bytes) noexcept {
     send_bytes_ = send_bytes;
     receive_bytes_ = receive_bytes;
     return *this;
   }
-  /// Keeps every draw, for world::tape().
+  /// Records every draw, for world::tape().
   settings& record(bool on = true) noexcept {
     record_ = on;
     return *this;
   }
-  /// Sets the faults. Default: none; delays, cuts and short reads are what every network does to
-  /// every program.
+  /// Sets the faults. Default: none. Delays, splits and short reads are not faults: every network
+  /// does them to every program.
   settings& with(const faults& what) noexcept {
     faults_ = what;
     return *this;
   }
-  /// Sets the time that the clock shows at first: for programs that calculate with time, up to
-  /// time_point::max(). Requires a point that is not before time_point().
+  /// Sets the start of the clock, for programs that calculate with time: at most time_point::max().
+  /// Requires a point that is not before time_point().
   settings& start(time_point at) noexcept {
     start_ = at;
     return *this;
   }
-  /// Makes everything as undisturbed as a network can be: one delay for all, nothing cut.
+  /// Makes the network as undisturbed as possible: one delay for all messages, and no splits.
   settings& calm() noexcept {
     return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
   }
@@ -95,36 +95,36 @@ class host {
   /// Returns the name.
   detail::text_view name() const noexcept;
 
-  /// Returns the options of a context on this host, so that `io_context ctx(world.host("a"))` makes
-  /// one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
+  /// Converts to the options of a context on this host, so that `io_context ctx(world.host("a"))`
+  /// makes one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
   operator io_context::options() const noexcept;  // implicit, for the line above
 
-  /// Cuts the machine's power: its contexts are stopped for good, its sockets are gone, and no peer
-  /// is told. Messages to it are lost, as on a link that is cut. Its contexts and their objects can
+  /// Cuts the machine's power: stops its contexts for good and drops its sockets, without notice to
+  /// their peers. Messages to it are lost, as on a cut link. Its contexts and their objects can
   /// only be destroyed; calls on them fail.
   void crash();
-  /// Turns the machine on again, for new contexts. Messages of its former peers are answered with a
-  /// reset from now on. Requires a crash.
+  /// Turns the machine on again, for new contexts. From now on messages of its former peers are
+  /// answered with a reset. Requires a crash.
   void restart();
   /// Returns whether the machine is on.
   bool is_up() const noexcept;
 
   /// Makes the fault strike on its next `times` occasions here: packets that this host sends,
-  /// connects and accepts of its programs, and so on. clock_jump has none on a host.
+  /// connects and accepts of its programs, and so on. clock_jump has no occasion on a host.
   void inject(fault which, unsigned times = 1) noexcept;
   /// Sends a signal to its programs, as sigqueue(3): to every signal_set of a context here that
-  /// holds it. Returns false, and does nothing, if none does.
+  /// contains it. Returns false, and does nothing, if no set contains it.
   bool raise_signal(int number, int value = 0);
 
-  /// Sets how many bytes its disk takes, all files together; no limit at first. Files of a host
-  /// outlive its contexts, and crashes: synced writes are kept, of later ones each in full, in part
+  /// Sets how many bytes its disk stores, in all files together; no limit at first. Files of a host
+  /// outlive its contexts and crashes: synced writes are kept; of later ones each in full, in part
   /// or not at all, as the seed decides.
   void disk_capacity(std::size_t bytes) noexcept;
 
   /// Returns the date that system_now() returns to its programs: at first the world's now() after 1
   /// January 2026, 00:00 UTC.
   system_time_point date() const noexcept;
-  /// Sets the date, forward or back. No effect on the steady clock.
+  /// Sets the date, forward or back. Does not change the steady clock.
   void set_date(system_time_point to) noexcept;
 
   /// Breaks the TCP connection of this descriptor now, at its present byte. `how` is reset, end or
@@ -148,21 +148,21 @@ class host {
 /// and the operations that wait.
 ///
 /// run(), run_until_idle() and run_for() run all contexts of the world on this thread, one handler
-/// at a time, in an order that the seed decides. A context that was stopped is left alone until its
-/// restart(); none is stopped for having run out of work, so that it continues when another one
-/// posts work to it. Each returns the number of handlers that ran; an exception of a handler leaves
-/// it. Not from a handler.
-/// A context's own run() runs that one alone, while the network goes on and the others stand still.
-/// A shared context, options(host).threads(n), has n virtual threads, of which the seed chooses one
-/// at a time: between handlers, and where one starts operations or waits in a synchronous one.
+/// at a time, in an order that the seed decides. A stopped context is skipped until its restart().
+/// No context is stopped for lack of work, so it continues when another one posts work to it. Each
+/// function returns the number of handlers that ran; an exception of a handler leaves it. Do not
+/// call them from a handler.
+/// A context's own run() runs that context only, while the network continues and the others stand
+/// still. A shared context, options(host).threads(n), has n virtual threads, of which the seed
+/// chooses one at a time: between handlers, and where one starts operations or waits in a
+/// synchronous one.
 class world {
  public:
   /// Makes a world with the default settings.
   explicit world(std::uint64_t seed);
   /// Makes a world with these settings.
   world(std::uint64_t seed, const settings& how);
-  /// Replays a tape. With the settings and the program of the run that it comes from, it is that
-  /// run.
+  /// Replays a tape. With the settings and the program of the recorded run, it repeats that run.
   explicit world(const sim::tape& replayed);
   /// Replays a tape with these settings.
   world(const sim::tape& replayed, const settings& how);
@@ -170,31 +170,31 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  /// Returns the host of that name, which is made by the first call.
+  /// Returns the host of that name; the first call makes it.
   sim::host& host(detail::text_view name);
 
-  /// Runs until no context has outstanding work. A server that accepts for ever has some: stop its
-  /// context, close the objects that it waits with, or use one of the other two.
+  /// Runs until no context has outstanding work. A server that always accepts has some: stop its
+  /// context, close the objects that it waits with, or use one of the other two functions.
   std::size_t run();
-  /// Runs until no context has anything to do now and no message is on its way: the remaining
-  /// operations wait for a peer or a timer, however near. Time passes only as far as messages
-  /// travel; timers that come due meanwhile run. TCP's repetitions are timers too, and messages
-  /// that a cut or clogged link holds back are not on their way.
+  /// Runs until no context can run anything now and no message is under way: the remaining
+  /// operations wait for a peer or for a timer, even one that is due soon. Time passes only as far
+  /// as messages travel; timers that come due meanwhile run. TCP's repetitions are timers too, and
+  /// messages that a cut or clogged link holds back do not count as under way.
   std::size_t run_until_idle();
-  /// Runs until everything is done that is due until now() + time, also if there is no work: this
-  /// much time passes. Contexts that are still busy then may continue for a millisecond, and a leap
-  /// of the clock (fault::clock_jump) may end it hours late.
+  /// Runs everything that is due until now() + time, and lets this much time pass even if there is
+  /// no work. Contexts that are still busy then may continue for a millisecond, and a leap of the
+  /// clock (fault::clock_jump) may end it hours late.
   std::size_t run_for(duration time);
 
-  /// Advances the clock in one leap, as when a machine was asleep: nothing happens meanwhile, and
+  /// Advances the clock in one leap, as after a machine was asleep: nothing happens meanwhile, and
   /// everything that was due comes late.
   void jump(duration time) noexcept;
 
-  /// Returns the way between two hosts, in both directions.
+  /// Returns the path between two hosts, in both directions.
   sim::link link(sim::host& a, sim::host& b) noexcept;
-  /// Returns the way of messages from `from` to `to`.
+  /// Returns the path of messages from `from` to `to`.
   sim::link path(sim::host& from, sim::host& to) noexcept;
-  /// Cuts all links between these hosts and all others that the world has by now: link::cut().
+  /// Cuts all links between these hosts and all other hosts that the world has now: link::cut().
   template <class... Hosts>
   void partition(sim::host& first, Hosts&... others) {
     sim::host* const side[] = {&first, &others...};
@@ -203,28 +203,28 @@ class world {
   /// Heals all links.
   void heal();
 
-  /// Sets the settings from now on, such as settings().calm() when a network has to heal at last.
-  /// The faults that are on are drawn anew. Buffer sizes are those of sockets that are opened
-  /// later; start() and record() have no effect on a world that runs.
+  /// Sets the settings from now on, such as settings().calm() when a network has to recover in the
+  /// end. The active faults are drawn anew. Buffer sizes apply to sockets opened later; start() and
+  /// record() have no effect on a running world.
   void configure(const settings& how);
 
   /// Returns the source of the program's own choices.
   random_source& random() noexcept;
 
-  /// Returns the seed; of a replay, that of its tape.
+  /// Returns the seed; in a replay the seed of its tape.
   std::uint64_t seed() const noexcept;
-  /// Returns the hash of all events: each call with its result, each event, and when. The same
-  /// program with the same seed has the same hash on every compiler.
+  /// Returns the hash of all events: each call with its result, each event, and its time. The same
+  /// program with the same seed has the same hash with every compiler.
   std::uint64_t hash() const noexcept;
   /// Returns the virtual time.
   time_point now() const noexcept;
-  /// Returns the draws up to now, of a world that records or replays. Throws io_error
-  /// (invalid_argument) in another one.
+  /// Returns the draws so far, of a world that records or replays. Throws io_error
+  /// (invalid_argument) in another world.
   sim::tape tape() const;
 
-  /// Returns whether that fault is on in this seed.
+  /// Returns whether the fault is on in this seed.
   bool has(fault which) const noexcept;
-  /// Returns how often that fault has struck.
+  /// Returns how often the fault has struck.
   std::uint64_t count(fault which) const noexcept;
 
   /// Calls `sink` from now on with a line without newline for every event: virtual time in seconds,

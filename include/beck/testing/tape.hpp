@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tapes: every choice that was made in a simulated world, as bytes. A tape replays a run without
-// its seed, fits on a command line, shrinks, and is what a fuzzer mutates.
+// Tapes: every choice made in a simulated world, as bytes. A tape replays a run without its seed,
+// fits on a command line, can be shrunk, and is the input that a fuzzer mutates.
 #pragma once
 
 #include <beck/detail/text_view.hpp>
@@ -17,12 +17,12 @@ struct sim_tape;
 namespace testing::sim {
 
 /// The draws of one run. `world w(t)` replays it: each subsystem gets the choices of its own stream
-/// in order, brought into the range that it needs, and past the end of a stream the calmest choice.
-/// So every tape replays with every program; only with the same program it is the same run. A
-/// value; different threads may use different tapes.
+/// in order, brought into the range that it needs, and after the end of a stream the calmest
+/// choice. So every tape replays with every program, but only the same program gives the same run.
+/// A value; different threads may use different tapes.
 class tape {
  public:
-  /// Makes a tape without draws: everything as calm as it can be.
+  /// Makes a tape without draws: every choice is the calmest one.
   tape();
   tape(const tape& other);
   tape(tape&& other) noexcept;
@@ -30,18 +30,19 @@ class tape {
   tape& operator=(tape&& other) noexcept;
   ~tape();
 
-  /// Returns the tape whose bytes() these are. Throws io_error (invalid_argument) with the reason
-  /// if they are none; they may come from anywhere.
+  /// Returns the tape of these bytes(). Throws io_error (invalid_argument) with the reason if they
+  /// are not those of a tape; they may come from anywhere.
   static tape from_bytes(detail::text_view bytes);
-  /// Returns the tape whose text() this is; white space around it is ignored. Throws as
-  /// from_bytes(). The text has a checksum.
+  /// Returns the tape of this text(); white space around it is ignored. Throws as from_bytes(). The
+  /// text has a checksum.
   static tape from_text(detail::text_view text);
-  /// Returns the tape in a file with its text or bytes. Throws io_error that names the file.
+  /// Returns the tape in a file that contains its text or bytes. Throws io_error that names the
+  /// file.
   static tape load(detail::text_view path);
   /// Writes text() and a newline to a file. Throws io_error that names the file.
   void save(detail::text_view path) const;
 
-  /// Returns the bytes, valid as long as the tape is neither assigned to nor moved from.
+  /// Returns the bytes. They are valid until the tape is assigned to or moved from.
   detail::text_view bytes() const noexcept;
   /// Returns a text of letters, digits, '-' and '_', valid as bytes().
   detail::text_view text() const noexcept;

@@ -14,36 +14,36 @@ namespace detail {
 class client_state;
 }
 
-/// The trust of a client: the system's roots unless others are given. Chain and name of the server
-/// are always verified. TLS 1.2 and 1.3, without renegotiation, compression and early data.
+/// The trust of a client: the system's roots unless the options name others. The chain and the name
+/// of the server are always verified. TLS 1.2 and 1.3, without renegotiation, compression and early
+/// data.
 ///   tls::client_context trust;
 ///   web.secure(trust);
 /// Thread: any. One object serves any number of connections, of several contexts at once, and
 /// outlives their handshakes.
 class client_context final : public stream_layer {
  public:
-  /// Reads what `options` name; without them, trusts the roots of the system. Throws io_error: the
-  /// error of a file, or one of tls::error, as server_context; what() names the file. Blocks while
-  /// it reads.
+  /// Reads the files of `options`; by default trusts the roots of the system. Throws io_error with
+  /// the error of a file, or one of tls::error, as server_context; its text names the file. Blocks
+  /// while it reads.
   explicit client_context(const client_options& options = client_options());
-  /// Trusts the certificates of a file in PEM, and no others. Throws as above.
+  /// Trusts only the certificates of a file in PEM. Throws as above.
   explicit client_context(beck::detail::text_view roots_file);
   ~client_context() override;
 
-  /// Makes the handshake of a client with the server `name`, a host name or an address. Errors:
-  /// tls::error, invalid_argument for a name that is neither, those of the carrier; a result with
+  /// Performs the handshake of a client with the server `name`, a host name or an address. Errors:
+  /// tls::error, invalid_argument for a name that is neither, those of the carrier. A result with
   /// an error owns a stream whose failure() explains it.
   task<io_result<owned_stream>> connect(owned_stream carrier,
                                         beck::detail::text_view name) override;
-  /// Fails with operation_not_supported: servers need a server_context.
+  /// Fails with operation_not_supported: a server needs a server_context.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
 
-  /// Reads all files again, for the connections that are made from now on, and forgets the sessions
-  /// that could be resumed. Throws as the constructor, and then nothing has changed. Blocks while
-  /// it reads.
+  /// Reads all files again, for connections made from now on, and forgets the sessions that could
+  /// be resumed. If it throws, as the constructor, nothing has changed. Blocks while it reads.
   void reload();
 
-  /// For the library.
+  /// Returns the state; for the library.
   detail::client_state& state() const noexcept { return *state_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The settings of a client_context beyond the defaults: other roots, pinned keys, revocation, a
-// certificate of its own, protocols, versions.
+// certificate of the client, protocols, versions.
 #pragma once
 
 #include <beck/detail/text_view.hpp>
@@ -13,14 +13,14 @@ namespace detail {
 struct client_settings;
 }
 
-/// Versions of the protocol. Older ones are never spoken.
+/// Versions of the protocol. Older ones are not supported.
 enum class version : unsigned short {
   tls_1_2 = 0x0303,
   tls_1_3 = 0x0304,
 };
 
-/// The settings of a client. Nothing is read before a context is made of it. Every setter returns
-/// the object. A value.
+/// The settings of a client. The files are read when a context is made of this object. Every setter
+/// returns the object. A value.
 class client_options {
  public:
   /// Makes the defaults: the system's roots, both versions, no ALPN, sessions are resumed.
@@ -32,27 +32,27 @@ class client_options {
   /// Sets the issuers that are trusted. Default: authorities().
   client_options& trust(const authorities& roots);
   /// Adds a pin: the SHA-256 of a public key (SubjectPublicKeyInfo) in base64, with or without
-  /// "sha256/" before it. Beside all other checks, one certificate of the verified chain must have
-  /// one of the pinned keys: that of the server, or of an issuer. Else: bad_pin. Throws
+  /// "sha256/" before it. In addition to all other checks, one certificate of the verified chain,
+  /// the server's or an issuer's, must have one of the pinned keys. Else: bad_pin. Throws
   /// std::invalid_argument for another text. Source: RFC 7469, section 2.4.
   client_options& pin(beck::detail::text_view hash);
-  /// Demands that the server sends a current OCSP response with its certificate that says "good".
-  /// Else: revoked or revocation_unknown. Source: RFC 6066, section 8.
+  /// Requires that the server sends a current OCSP response of "good" with its certificate. Else:
+  /// revoked or revocation_unknown. Source: RFC 6066, section 8.
   client_options& demand_ocsp(bool on = true) noexcept;
   /// Sets the certificate that is sent to servers that ask for one: files as of a server_context.
   client_options& identity(beck::detail::text_view chain_file, beck::detail::text_view key_file);
-  /// Sets the application protocols that are offered, with spaces between them, the best first,
-  /// such as "http/1.1". Default: none. Throws std::invalid_argument for a name of more than 255
-  /// bytes. Source: RFC 7301.
+  /// Sets the application protocols to offer, separated by spaces, the best first, such as
+  /// "http/1.1". Default: none. Throws std::invalid_argument for a name of more than 255 bytes.
+  /// Source: RFC 7301.
   client_options& protocols(beck::detail::text_view names);
-  /// Sets the versions that are allowed. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if
-  /// `least` is above `most`.
+  /// Sets the allowed versions. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if `least` is
+  /// above `most`.
   client_options& versions(version least, version most);
   /// Sets whether sessions are kept and resumed: at most 4 for each name and 512 in all, in memory,
-  /// as long as session and certificate are valid. Default: on.
+  /// while session and certificate are valid. Default: on.
   client_options& resumption(bool on) noexcept;
 
-  /// For the library.
+  /// Returns the settings; for the library.
   detail::client_settings& settings() const noexcept { return *settings_; }
 
  private:

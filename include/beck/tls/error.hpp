@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The errors of TLS: certificates that are not believed, peers that do not agree, the end of a
-// connection, files that cannot be loaded, and the alerts of a peer. A code says the kind of
-// failure, for programs; the sentence with names and dates, for people, is byte_stream::failure()
-// of the stream, and what() of an exception. docs/tls.md has a table of the commonest.
+// The errors of TLS: refused certificates, peers without a common version or cipher, ends of
+// connections, files that cannot be loaded, and the alerts of a peer. A code names the kind of
+// failure, for programs. A sentence with names and dates, for people, is in byte_stream::failure()
+// of the stream, and in the text of an exception. docs/tls.md has a table of the most common ones.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -11,40 +11,40 @@
 
 namespace beck::tls {
 
-/// Why a handshake, a connection or the loading of a file has failed.
+/// The reason why a handshake, a connection or the loading of a file has failed.
 enum class error : int {
   // The certificate of the peer, or one of its chain.
-  wrong_name = 1,      ///< it was not issued for the name or address that was expected
+  wrong_name = 1,      ///< issued for another name or address than the expected one
   expired,             ///< its last day has passed
   not_yet_valid,       ///< its first day has not come
-  self_signed,         ///< it is, or its chain ends in, a root that is not trusted
-  unknown_issuer,      ///< its issuer is neither trusted nor sent along
-  revoked,             ///< its issuer has taken it back
-  revocation_unknown,  ///< a check was demanded, and the list or response is missing or too old
-  bad_pin,             ///< no key of its chain is one of the pinned
+  self_signed,         ///< it is, or its chain ends in, an untrusted root
+  unknown_issuer,      ///< its issuer is neither trusted nor in the chain
+  revoked,             ///< its issuer has revoked it
+  revocation_unknown,  ///< a check was required, and the list or response is missing or too old
+  bad_pin,             ///< no key of its chain is pinned
   weak_certificate,    ///< a key or signature below 112 bits of security
-  wrong_usage,         ///< it was issued for another use, or its issuer must not issue
-  bad_certificate,     ///< a false signature, or another fault
+  wrong_usage,         ///< issued for another use, or by an issuer without that right
+  bad_certificate,     ///< an invalid signature, or another fault
   no_certificate,      ///< the peer sent none
 
-  // What the peers do not share.
-  no_shared_version = 20,  ///< the peer speaks no version that is allowed here
-  no_shared_cipher,        ///< no cipher, group or kind of signature is known to both
-  no_shared_protocol,      ///< no protocol of ALPN is known to both
+  // The peers have nothing in common.
+  no_shared_version = 20,  ///< the peer supports no version that is allowed here
+  no_shared_cipher,        ///< no cipher, group or kind of signature is common
+  no_shared_protocol,      ///< no protocol of ALPN is common
   not_tls,                 ///< the peer does not speak TLS
   protocol_broken,         ///< a message that is malformed, out of order, too long, or forged
-  too_many_messages,       ///< key updates and the like without end
+  too_many_messages,       ///< an endless series of key updates or similar messages
   truncated,               ///< the stream ended without close_notify: bytes may be missing
-  internal,                ///< OpenSSL has failed; failure() has its words
+  internal,                ///< OpenSSL has failed; failure() has its text
 
-  // What is loaded.
+  // Files.
   bad_pem = 40,       ///< a file is not PEM, or a block in it cannot be decoded
   key_mismatch,       ///< the private key does not belong to the certificate
   encrypted_key,      ///< the private key is protected by a password
   broken_chain,       ///< a certificate is not followed by its issuer
-  bad_ocsp_response,  ///< a response that cannot be served for the certificate
+  bad_ocsp_response,  ///< a response that must not be sent for the certificate
 
-  // Fatal alerts of the peer, as 256 and their number. Source: RFC 8446, section 6.2.
+  // Fatal alerts of the peer: 256 plus the number of the alert. Source: RFC 8446, section 6.2.
   alert_unexpected_message = 266,
   alert_bad_record_mac = 276,
   alert_handshake_failure = 296,

@@ -22,31 +22,30 @@ class server_state;
 /// outlives their handshakes.
 class server_context final : public stream_layer {
  public:
-  /// Reads a certificate with the chain behind it, each certificate followed by its issuer, and the
-  /// private key, from files in PEM, and what `options` name. Throws io_error: the error of a file,
+  /// Reads a certificate with its chain, each certificate followed by its issuer, and the private
+  /// key, from files in PEM, and the files of `options`. Throws io_error with the error of a file,
   /// or one of tls::error: bad_pem, encrypted_key, key_mismatch, broken_chain, expired,
-  /// not_yet_valid, weak_certificate, bad_ocsp_response. what() names the file and the line or the
-  /// certificate. Blocks while it reads.
+  /// not_yet_valid, weak_certificate, bad_ocsp_response. Its text names the file and the line or
+  /// the certificate. Blocks while it reads.
   server_context(beck::detail::text_view chain_file, beck::detail::text_view key_file,
                  const server_options& options = server_options());
   ~server_context() override;
 
-  /// Makes the handshake of a server. Errors: tls::error, those of the carrier; a result with an
+  /// Performs the handshake of a server. Errors: tls::error, those of the carrier. A result with an
   /// error owns a stream whose failure() explains it.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
-  /// Fails with operation_not_supported: clients need a client_context.
+  /// Fails with operation_not_supported: a client needs a client_context.
   task<io_result<owned_stream>> connect(owned_stream carrier,
                                         beck::detail::text_view name) override;
 
-  /// Reads all files again, for the connections that are accepted from now on; the others go on
-  /// with the identity that they have. Throws as the constructor, and then nothing has changed.
-  /// Blocks while it reads.
+  /// Reads all files again, for connections accepted from now on; the others keep their identity.
+  /// If it throws, as the constructor, nothing has changed. Blocks while it reads.
   void reload();
-  /// Returns the time until the first certificate of an identity or of its chain expires; less than
-  /// zero after it. For monitoring.
+  /// Returns the time until the first certificate of an identity or of its chain expires; negative
+  /// after that. For monitoring.
   duration expires_in() const;
 
-  /// For the library.
+  /// Returns the state; for the library.
   detail::server_state& state() const noexcept { return *state_; }
 
  private:

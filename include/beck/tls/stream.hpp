@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// TLS over a stream, for programs that speak a protocol of their own: reads and writes as on a
-// socket. HTTP needs none of it: http::server::listen() and http::client::secure() take the
-// contexts themselves.
+// TLS over a stream, for programs with their own protocol: reads and writes as on a socket. HTTP
+// does not need it: http::server::listen() and http::client::secure() take the contexts themselves.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -25,7 +24,7 @@ namespace detail {
 
 class session;
 
-/// A share of a session.
+/// A share of the ownership of a session.
 class session_ref {
  public:
   session_ref() noexcept = default;
@@ -108,18 +107,18 @@ class [[nodiscard]] stream_step : public op<stream_step, void(error_code)> {
 
 }  // namespace detail
 
-/// A stream of TLS over another stream, which it owns. The first operation makes the handshake, or
-/// async_handshake(). One read and one write may be under way at once. async_read(), async_write()
-/// and async_read_until() work on it.
+/// A stream of TLS over another stream, which it owns. The first operation, or async_handshake(),
+/// performs the handshake. One read and one write may be under way at once. async_read(),
+/// async_write() and async_read_until() work on it.
 ///   tls::stream s(std::move(socket), trust, "example.com");
 ///   auto [ec, n] = co_await async_write(s, buffer("hello\n"));
-/// Thread: that of the carrier's context, which is an io_context. Lifetime: the context of TLS
-/// outlives the handshake. The destructor closes the carrier and ends what is under way with
-/// operation_aborted; without async_shutdown() the peer finds its stream truncated. Move-only.
+/// Thread: that of the carrier's context, which is an io_context. Lifetime: the TLS context
+/// outlives the handshake. The destructor closes the carrier and ends operations with
+/// operation_aborted; without async_shutdown() the peer gets the error truncated. Move-only.
 class stream {
  public:
-  /// Prepares a client's side over a connected stream. `name`: a host name or an address, which the
-  /// server's certificate has to be valid for. Throws std::bad_alloc, std::invalid_argument for a
+  /// Prepares a client's side over a connected stream. `name`: a host name or an address, for which
+  /// the server's certificate must be valid. Throws std::bad_alloc, std::invalid_argument for a
   /// name that is neither.
   stream(owned_stream carrier, client_context& trust, beck::detail::text_view name);
   /// Prepares a server's side over a connected stream. Throws std::bad_alloc.
@@ -133,10 +132,9 @@ class stream {
   template <class Protocol, class Executor>
   stream(basic_stream_socket<Protocol, Executor>&& socket, server_context& identity)
       : stream(owned_stream(new socket_stream(std::move(socket))), identity) {}
-  /// As above, over a connected stream of the user's: a class with async_read_some and
-  /// async_write_some, which stands over a socket and returns it by lowest_layer(). Its operations
-  /// have to end when they are cancelled through their cancellation slots, and when the socket is
-  /// closed.
+  /// As above, over a connected stream of the user: a class with async_read_some and
+  /// async_write_some over a socket, which it returns by lowest_layer(). Its operations have to end
+  /// when they are cancelled through their cancellation slots, and when the socket is closed.
   template <beck::detail::layered_stream S>
   stream(S carrier, client_context& trust, beck::detail::text_view name)
       : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), trust, name) {}
@@ -145,12 +143,12 @@ class stream {
   stream(S carrier, server_context& identity)
       : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), identity) {}
   stream(stream&& other) noexcept = default;
-  /// Closes the carrier that it has, as the destructor.
+  /// Closes its own carrier, as the destructor does, and takes over that of `other`.
   stream& operator=(stream&& other) noexcept;
   ~stream();
 
-  /// Makes the handshake; does nothing if it was made. Completes with (error_code): tls::error, or
-  /// an error of the carrier; failure() explains it. The peer's certificate is verified then.
+  /// Performs the handshake, unless it was done. Completes with (error_code): tls::error, or an
+  /// error of the carrier; failure() explains it. The peer's certificate is verified then.
   /// Cancellation: ends with operation_aborted; the next operation continues the handshake.
   detail::stream_step async_handshake() noexcept {
     return {of_, detail::stream_step::kind::handshake};
@@ -164,7 +162,7 @@ class stream {
   /// Receives at least one byte into the first buffer of `buffers` that is not empty. Completes
   /// with (error_code, std::size_t): eof after the peer's close_notify, tls::error::truncated after
   /// an end without it, other codes of tls::error, or an error of the carrier; 0 bytes at once for
-  /// an empty buffer. Bytes of the buffer behind those received may have changed, too.
+  /// an empty buffer. Bytes of the buffer after the received ones may have changed, too.
   /// Cancellation: ends with operation_aborted; no byte is lost.
   template <mutable_buffer_sequence B>
   detail::stream_read async_read_some(const B& buffers) noexcept {
@@ -177,11 +175,11 @@ class stream {
     return beck::detail::launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
-  /// Sends at least one byte of `buffers`, of which the first 16 that are not empty are used.
-  /// Completes with (error_code, std::size_t) when the bytes are encrypted and on their way: like
-  /// those in the buffer of a socket they are sent in the background. At most 80 KiB wait so; a
-  /// further write waits for them. Errors: those of the carrier, also of an earlier write;
-  /// broken_pipe after async_shutdown().
+  /// Sends at least one byte of `buffers`, using the first 16 that are not empty. Completes with
+  /// (error_code, std::size_t) when the bytes are encrypted and queued: like the bytes in a
+  /// socket's buffer, they are sent in the background. At most 80 KiB are queued; a further write
+  /// waits. Errors: those of the carrier, also of an earlier write; broken_pipe after
+  /// async_shutdown().
   /// Cancellation: ends with operation_aborted, and then nothing was sent.
   template <const_buffer_sequence B>
   detail::stream_write async_write_some(const B& buffers) noexcept {
@@ -193,9 +191,9 @@ class stream {
     return beck::detail::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
-  /// Ends the direction that sends: sends what waits, close_notify, and the carrier's end. The
-  /// other direction may still be read. Completes with (error_code): error::timeout if that takes
-  /// more than 2 s; another call then goes on.
+  /// Ends the sending direction: sends the queued bytes, close_notify, and the carrier's end. The
+  /// other direction can still be read. Completes with (error_code): error::timeout if that takes
+  /// more than 2 s; another call then continues.
   detail::stream_step async_shutdown() noexcept {
     return {of_, detail::stream_step::kind::shutdown};
   }
@@ -205,21 +203,23 @@ class stream {
     return beck::detail::launch(async_shutdown(), static_cast<Token&&>(token));
   }
 
-  /// Returns the sentence that explains the error of a handshake, or of a connection that TLS has
+  /// Returns a sentence that explains the error of a handshake, or of a connection that TLS has
   /// ended; an empty text if there is none. Valid until the stream is moved or destroyed.
   beck::detail::text_view failure() const noexcept;
   /// Returns the application protocol that was agreed on (ALPN); an empty text if none was.
   beck::detail::text_view protocol() const noexcept;
   /// Returns the version: "TLSv1.2" or "TLSv1.3"; an empty text before the handshake.
   beck::detail::text_view version() const noexcept;
-  /// Returns whether the handshake has resumed an earlier session, whose certificates it relies on.
+  /// Returns whether the handshake has resumed an earlier session and so relies on its
+  /// certificates.
   bool is_resumed() const noexcept;
-  /// Returns the common name of the peer's certificate, or all of its subject, shortened; an empty
-  /// text without a certificate. It was verified. Throws std::bad_alloc.
+  /// Returns the common name of the peer's verified certificate, or its whole subject, shortened;
+  /// an empty text without a certificate. Throws std::bad_alloc.
   beck::detail::fixed_text<100> peer() const;
   /// Returns the executor of the carrier.
   any_io_executor get_executor() const noexcept;
-  /// Returns the carrier's socket, to cancel and to close. Its bytes belong to TLS.
+  /// Returns the carrier's socket, to cancel and to close it. Do not read or write it: its bytes
+  /// are those of TLS.
   beck::detail::stream_object& socket() noexcept;
 
  private:

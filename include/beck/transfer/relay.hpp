@@ -24,7 +24,7 @@ struct relay_direction {
 
 }  // namespace detail
 
-/// The state of a relay: what each direction has carried.
+/// The state of a relay: the bytes and the mechanism of each direction.
 struct relay_report {
   detail::relay_direction forth;  ///< from the first stream to the second
   detail::relay_direction back;   ///< from the second stream to the first
@@ -39,15 +39,16 @@ class relay_options {
     buffer_bytes_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Allows only this mechanism: splice, which then ends with invalid_argument where it does not
-  /// work, or read_write, through a buffer. Any other one ends with invalid_argument. Default:
-  /// automatic, which is splice where that works.
+  /// Allows only this mechanism: splice, which ends with invalid_argument where it does not work,
+  /// or read_write, through a buffer. Any other one ends with invalid_argument. Default: automatic,
+  /// which is splice where that works.
   relay_options& only(transfer_mechanism mechanism) noexcept {
     only_ = mechanism;
     return *this;
   }
-  /// Sets how long a stream that takes no more may be silent, or the other one may leave its bytes
-  /// unread, until the relay ends; the end may take twice that. Default: 10 s.
+  /// Sets how long the relay continues without progress after one stream has refused bytes: that
+  /// stream may be silent, or the other one leave its bytes unread, for this long. The end may take
+  /// twice that time. Default: 10 s.
   relay_options& linger(duration longest) noexcept {
     linger_ = longest;
     return *this;
@@ -65,7 +66,7 @@ class relay_options {
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Returns the only mechanism allowed, or automatic.
   transfer_mechanism only() const noexcept { return only_; }
-  /// Returns how long a stream that takes no more may be silent.
+  /// Returns how long a stream that refuses bytes may be silent.
   duration linger() const noexcept { return linger_; }
   /// Calls the function for the progress.
   void tell(const relay_report& report) const {
@@ -82,17 +83,17 @@ class relay_options {
 
 namespace functions {
 
-/// Carries bytes both ways until both streams have ended. The end of one (eof) is passed on to the
-/// other as the end of its input (shutdown(2), if it is a socket), and the other direction
-/// continues. An error of either ends the relay with that error; both streams stay open. A stream
-/// that takes no more (broken_pipe, connection_reset) is read to its end first, so that the reason
-/// that its peer has sent before it closed is carried; if that peer stays silent instead, the relay
-/// ends after relay_options::linger(). The value is the report, also with an error. Each direction
-/// is spliced through a pipe of its own if the kernel does that for its two streams, else it goes
-/// through a buffer; the report names the mechanism. Memory is bounded, and a side that does not
-/// read holds up the other.
-/// Requires: both streams are of one context and outlive the relay; no other operation reads from
-/// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
+/// Carries bytes both ways until both streams have ended. The end of one stream (eof) is passed on
+/// to the other as the end of its input (shutdown(2), if it is a socket), and the other direction
+/// continues. An error of either stream ends the relay with that error; both streams stay open. If
+/// a stream refuses bytes (broken_pipe, connection_reset), it is first read to its end, so that a
+/// reason sent by its peer before the close is passed on; if that peer stays silent instead, the
+/// relay ends after relay_options::linger(). The value is the report, also with an error. Each
+/// direction is spliced through its own pipe if the kernel can do that for its two streams, else it
+/// goes through a buffer; the report names the mechanism. Memory is bounded: a stream that is not
+/// read stops the stream that sends to it.
+/// Requires: both streams belong to one context and outlive the relay; no other operation reads
+/// from them, writes to them or waits for them; the coroutine runs on that context, on a shared one
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await
 /// timeout(async_relay(a, b), 1h)`; bytes that were taken from a stream and not passed on are lost.
 task<io_result<relay_report>> async_relay(detail::stream_object& a, detail::stream_object& b,

@@ -14,10 +14,10 @@ namespace detail {
 class [[nodiscard]] splice_operation : public begun_by<splice_operation, operation> {
  public:
   using signature = void(error_code, std::size_t);
-  /// The knowledge of the two ends.
+  /// The program's knowledge of the other end of the pipe.
   enum class ends : unsigned char {
-    any,        ///< writing may raise SIGPIPE, which is kept back
-    own_reader  ///< the program has the other end of the pipe that is written to
+    any,        ///< unknown: writing may raise SIGPIPE, which is suppressed
+    own_reader  ///< the program has the reading end of the pipe it writes to
   };
 
   splice_operation(stream_object& from, stream_object& to, std::size_t bytes, bool all,
@@ -61,8 +61,8 @@ class [[nodiscard]] splice_operation : public begun_by<splice_operation, operati
   std::size_t total_ = 0;
   bool all_;
   ends known_;
-  bool tried_ = false;           // await_ready() has found that it has to wait
-  std::uint32_t from_life_ = 0;  // the generations of the slots when it started
+  bool tried_ = false;           // await_ready() has tried in vain, and has to wait
+  std::uint32_t from_life_ = 0;  // the generations of the slots at the start
   std::uint32_t to_life_ = 0;
   run_function outer_ = nullptr;
 };
@@ -72,14 +72,14 @@ class [[nodiscard]] splice_operation : public begun_by<splice_operation, operati
 namespace functions {
 
 /// Moves `bytes` bytes from one stream to the other inside the kernel; one of the two is a pipe.
-/// Completes with (error_code, std::size_t): the number of bytes moved, also with an error.
-/// Errors: eof if `from` ended before; broken_pipe if there is no reader of `to` (never SIGPIPE);
-/// invalid_argument if neither is a pipe, the streams are of two contexts, a stream cannot be
-/// spliced, or urgent data is next in a TCP stream, which only a read goes past: copy the rest
+/// Completes with (error_code, std::size_t): the number of bytes moved, also with an error. Errors:
+/// eof if `from` ended before; broken_pipe if there is no reader of `to` (never SIGPIPE);
+/// invalid_argument if neither is a pipe, the streams belong to two contexts, a stream cannot be
+/// spliced, or urgent data is next in a TCP stream, which only a read can pass: then copy the rest
 /// instead.
 /// Requires: no other read of `from` and no other write to `to` is under way. Cancellation:
-/// cancel() of the stream that it waits for, or with a token; bytes that were moved stay moved.
-/// Source: splice(2).
+/// cancel() of the stream that the operation waits for, or the token; bytes that were moved stay
+/// moved. Source: splice(2).
 inline detail::splice_operation async_splice(detail::stream_object& from, detail::stream_object& to,
                                              std::size_t bytes) noexcept {
   return {from, to, bytes, true};

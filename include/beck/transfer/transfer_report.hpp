@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mechanisms that the kernel may have for copies, transmissions of files and relays, and the
-// report at the end of the first two.
+// The mechanisms of the kernel for copies, transmissions of files and relays, and the report at the
+// end of a copy or a transmission.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@ namespace beck {
 
 /// The way the bytes of a file or a stream are moved.
 enum class transfer_mechanism : std::uint8_t {
-  automatic,   ///< the best one that works for these two; in a report: nothing was moved
+  automatic,   ///< the best one that works for these two; in a report: no bytes were moved
   copy_range,  ///< copy_file_range(2): shares the blocks where the file system can
   send_file,   ///< sendfile(2)
   splice,      ///< splice(2) through a pipe
-  read_write,  ///< reads and writes, several blocks of a file side by side
+  read_write,  ///< reads and writes, several blocks of a file at the same time
 };
 
 /// Returns the name of `which`: "copy_range", ...
 const char* to_string(transfer_mechanism which) noexcept;
 
-/// The result of a copy or a transmission, with an error too.
+/// The result of a copy or a transmission, also after an error.
 struct transfer_report {
-  std::uint64_t bytes = 0;  ///< from the front on; behind them more may have been written
+  std::uint64_t bytes = 0;  ///< from the front on; more bytes after them may have been written
   transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
   /// Bytes of transmit_options::prefix() that were sent; they are not counted in `bytes`.
   std::uint64_t prefix_bytes = 0;
 };
 
-/// As a length: up to the end that the file has when the operation starts.
+/// As a length: up to the end of the file when the operation starts.
 inline constexpr std::uint64_t to_the_end = static_cast<std::uint64_t>(-1);
 
 namespace detail {
 
-/// A function that is called with the number of bytes moved; not an owner.
+/// A function that is called with the number of bytes moved. Does not own it.
 class progress_sink {
  public:
   progress_sink() noexcept = default;

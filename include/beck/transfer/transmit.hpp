@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_transmit: sends a part of a file over a stream, without copying it through the program
-// where the kernel can.
+// async_transmit: sends a part of a file over a stream, where possible inside the kernel, without a
+// copy in the program.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -24,17 +24,16 @@ class transmit_options {
   /// Sets the size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB. Default:
   /// 128 KiB.
   transmit_options& block_bytes(std::size_t bytes) noexcept;
-  /// Allows only send_file or only read_write: where it does not work the transmission ends with
-  /// its error; invalid_argument for another mechanism.
+  /// Allows only send_file or only read_write. If it does not work, the transmission ends with its
+  /// error; any other mechanism ends with invalid_argument.
   transmit_options& only(transfer_mechanism which) noexcept {
     only_ = which;
     return *this;
   }
-  /// Sends these bytes before the file, such as the head of a reply. Where the stream is a socket
-  /// they share packets with the first bytes of the file (MSG_MORE). They are sent when the first
-  /// bytes of the file are in memory, also if there are none, and counted in
-  /// transfer_report::prefix_bytes only. The memory must stay valid until the completion. Default:
-  /// none.
+  /// Sends these bytes before the file, such as the head of an HTTP response. On a socket they
+  /// share packets with the first bytes of the file (MSG_MORE). They are sent when the first bytes
+  /// of the file are in memory, also for an empty file, and counted only in
+  /// transfer_report::prefix_bytes. The memory must stay valid until the completion. Default: none.
   transmit_options& prefix(const_buffer bytes) noexcept {
     prefix_ = bytes;
     return *this;
@@ -56,7 +55,7 @@ class transmit_options {
   transfer_mechanism only() const noexcept { return only_; }
   /// Returns the bytes that are sent before the file.
   const_buffer prefix() const noexcept { return prefix_; }
-  /// Returns the function for the progress.
+  /// Returns the progress function.
   const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
@@ -101,22 +100,22 @@ class [[nodiscard]] transmit_operation
 
 namespace functions {
 
-/// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the end that the file has
-/// now, or that reads find where its size is not its length (/proc, /sys, devices). Completes with
-/// (error_code, transfer_report): the exact number of bytes sent of the file and of the prefix, and
-/// the mechanism, also with an error.
+/// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the present end of the file,
+/// or until a read finds the end if the size is not the length (/proc, /sys, devices). Completes
+/// with (error_code, transfer_report): the exact number of bytes sent of the file and of the
+/// prefix, and the mechanism, also with an error.
 ///
-/// Uses sendfile(2) whenever the stream has room. Only bytes in the page cache are sent like that:
-/// others are read ahead before, by a thread of the context, so that the runner never waits for a
-/// device. Where there is no sendfile, `depth` blocks are read while others are written.
+/// Uses sendfile(2) whenever the stream has room, but only for bytes in the page cache. A thread of
+/// the context reads other bytes ahead, so that the runner never waits for a device. Without
+/// sendfile, `depth` blocks are read while others are written.
 ///
 /// Errors: eof if the file ended before; broken_pipe, connection_reset and the like (never
-/// SIGPIPE); those of reading the file; invalid_argument if the two are of two contexts.
+/// SIGPIPE); those of reading the file; invalid_argument if the two belong to two contexts.
 /// Requires: no other write to the stream is under way, as for async_write. Cancellation: by the
-/// token, the coroutine's scope, or close() of one of the two; cancel() of the stream while that
-/// has no room. Ends with operation_aborted. On a shared context it is cancelled only from inside a
+/// token, the coroutine's scope, or close() of one of the two; cancel() of the stream while it has
+/// no room. Ends with operation_aborted. On a shared context it is cancelled only from inside a
 /// strand.
-/// Memory: some frames of coroutines; the blocks if bytes are read and written. Thread: as the
+/// Memory: some coroutine frames, and the blocks if bytes are read and written. Thread: as the
 /// objects.
 inline detail::transmit_operation async_transmit(
     detail::stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,

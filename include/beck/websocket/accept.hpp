@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The server's end of a WebSocket connection: a handler of HTTP answers the request for it, and
-// goes on with messages.
+// The server's end of a WebSocket connection: an HTTP handler accepts the request, and then sends
+// and receives messages.
 #pragma once
 
 #include <beck/http/request.hpp>
@@ -12,7 +12,7 @@
 
 namespace beck::websocket {
 
-/// How a server takes connections. Every setter returns the object. A value.
+/// How a server accepts connections. Every setter returns the object. A value.
 class accept_options {
  public:
   /// Makes the defaults.
@@ -23,19 +23,19 @@ class accept_options {
     limits_ = most;
     return *this;
   }
-  /// Sets the subprotocols that the server speaks, separated by commas, the best first: the first
-  /// that the client offers is chosen. A client that offers none of them is accepted, without one.
-  /// Default: none.
+  /// Sets the subprotocols that the server speaks, separated by commas, the best first. The first
+  /// one that the client offers is chosen. A client that offers none of them is accepted without a
+  /// subprotocol. Default: none.
   accept_options& protocols(std::string_view list) {
     protocols_ = list;
     return *this;
   }
   /// Sets the origins of the pages whose scripts may connect, separated by commas, such as
-  /// "https://app.example, http://localhost:8080"; "*": all. Pages of the server itself, whose
-  /// origin has the host and port of the request (a missing port is the scheme's) and, over TLS,
-  /// the scheme https, and clients that are no browsers, without the field Origin, may always
-  /// connect. Browsers let the scripts of every page connect to every server, with the user's
-  /// cookies: only this stops them. Default: none.
+  /// "https://app.example, http://localhost:8080"; "*": all. Two kinds of clients may always
+  /// connect: pages of the server itself, whose origin has the host and port of the request (a
+  /// missing port is the scheme's) and, over TLS, the scheme https; and clients that are no
+  /// browsers and send no Origin field. Browsers let the scripts of every page connect to every
+  /// server, with the user's cookies: only this check stops them. Default: none.
   accept_options& origins(std::string_view list) {
     origins_ = list;
     return *this;
@@ -53,10 +53,10 @@ class accept_options {
 
 namespace functions {
 
-/// Makes a connection of the request that a handler has got. Checks method, version, key, Upgrade,
-/// Connection and Origin; a request that fails is answered by accept(), and the handler just ends.
-/// Extensions that the client offers are ignored, permessage-deflate among them. Fields that the
-/// handler has set in `reply` are sent.
+/// Makes a connection from the request of a handler. Checks method, version, key, Upgrade,
+/// Connection and Origin. If the request fails a check, accept() answers it, and the handler just
+/// ends. Ignores extensions that the client offers, such as permessage-deflate. Sends the fields
+/// that the handler has set in `reply`.
 ///   task<> chat(http::request& q, http::response& r) {
 ///     auto accepted = co_await websocket::accept(q, r);
 ///     if (!accepted) co_return;

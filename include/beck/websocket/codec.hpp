@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Frames without I/O (RFC 6455, section 5): a decoder that works in place on any split of its
+// Frames without I/O (RFC 6455, section 5): a decoder that works in place, with any split of its
 // input, the heads of frames, and the mask. Nothing here allocates.
 #pragma once
 
@@ -28,7 +28,7 @@ enum class message_kind : std::uint8_t { text = 1, binary = 2 };
 /// One of the two ends of a connection.
 enum class side : std::uint8_t { server, client };
 
-/// The key that the bytes of a client's frame are masked with.
+/// The key that masks the bytes of a client's frame.
 struct mask_key {
   char bytes[4] = {};
 };
@@ -38,12 +38,12 @@ inline constexpr std::size_t frame_head_max = 14;
 
 namespace functions {
 
-/// Masks or unmasks `bytes` bytes at `data`, the first of which is byte `offset` of its frame.
+/// Masks or unmasks `bytes` bytes at `data`. `offset`: the position of the first one in its frame.
 /// Thread: any. Source: RFC 6455, section 5.3.
 void apply_mask(char* data, std::size_t bytes, mask_key key, std::uint64_t offset = 0) noexcept;
 
-/// Writes the head of a frame with `bytes` bytes. `is_last`: its message ends with it; control
-/// frames are always last. `key`: that of a client's frame; nullptr for a server's. Requires
+/// Writes the head of a frame with `bytes` bytes. `is_last`: the frame ends its message; control
+/// frames are always last. `key`: for a client's frame; nullptr for a server's. Requires
 /// frame_head_max bytes at `to`, and bytes < 2^63. Returns the number of bytes written.
 std::size_t write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
                              const mask_key* key) noexcept;
@@ -53,12 +53,12 @@ using namespace functions;
 
 namespace detail {
 
-/// Checks UTF-8 as it comes (RFC 3629; Unicode, table 3-7). A value.
+/// Checks UTF-8 piece by piece as it arrives (RFC 3629; Unicode, table 3-7). A value.
 class utf8_state {
  public:
-  /// Returns false at the first byte with which no text can go on.
+  /// Checks the next bytes. Returns false at the first byte that cannot continue a valid text.
   bool feed(const char* data, std::size_t bytes) noexcept;
-  /// Returns whether the bytes so far end behind a whole character.
+  /// Returns whether the bytes so far end with a whole character.
   bool is_whole() const noexcept { return needed_ == 0; }
 
  private:
@@ -71,33 +71,33 @@ class utf8_state {
 
 }  // namespace detail
 
-/// What a decoder has found.
+/// The event that a decoder has found.
 enum class frame_event : std::uint8_t {
   more,     ///< the end of the input
   data,     ///< a part of a message
   ping,     ///< a ping; control_text() is its text
   pong,     ///< a pong; control_text() is its text
   close,    ///< a close frame: its sender sends nothing more
-  refused,  ///< frame_decoder::reason() says why
+  refused,  ///< frame_decoder::reason() has the reason
 };
 
 /// The result of frame_decoder::decode().
 struct decoded_frame {
   frame_event event = frame_event::more;
-  bool ends_message = false;  ///< of data: it is the last part of its message
+  bool ends_message = false;  ///< of data: the last part of its message
   std::size_t consumed = 0;   ///< bytes of the input
-  mutable_buffer data;        ///< of data: unmasked, a part of the input, maybe empty
+  mutable_buffer data;        ///< of data: unmasked, a part of the input, perhaps empty
 };
 
-/// Bounds of what a peer may send.
+/// The greatest sizes that a peer may send.
 struct frame_limits {
   std::uint64_t frame_bytes = 1'048'576;    ///< of one frame's data
   std::uint64_t message_bytes = 1'048'576;  ///< of one message
 };
 
 /// Decodes the frames of a peer strictly. Lengths are compared with the limits as soon as a head is
-/// whole, text is checked byte by byte: what is refused is refused before it is received whole.
-/// About 200 bytes. Thread: one at a time.
+/// whole, and text is checked byte by byte, so a bad frame is refused before all of it was
+/// received. About 200 bytes. Thread: one at a time.
 class frame_decoder {
  public:
   /// Makes a decoder for the end `own` of a connection.
@@ -105,26 +105,26 @@ class frame_decoder {
       : limits_(most), own_(own) {}
 
   /// Decodes the front of `input`, up to the first event, and unmasks data in place. Call it again
-  /// with the rest until it returns more. After refused it returns refused again; after close,
-  /// more, and consumes what comes.
+  /// with the rest until it returns more. After refused it returns refused again. After close it
+  /// returns more, and drops its input.
   decoded_frame decode(mutable_buffer input) noexcept;
 
   /// Returns the kind of the message that data belongs to. Requires that there was data.
   message_kind kind() const noexcept { return kind_; }
   /// Returns whether a message has begun and not ended.
   bool in_message() const noexcept { return in_message_; }
-  /// Returns how many bytes of the present data frame have not been decoded yet: so many of the
-  /// input, at least, are data of one message.
+  /// Returns how many bytes of the present data frame have not been decoded. At least so many bytes
+  /// of the input belong to one message.
   std::uint64_t bytes_left() const noexcept {
     return stage_ == stage::data ? payload_left_ : std::uint64_t{0};
   }
   /// Returns the text of the last ping or pong; valid until the next call of decode().
   std::string_view control_text() const noexcept { return {control_, control_bytes_}; }
-  /// Returns the code of the close frame; close_code::no_status if it had none, none before.
+  /// Returns the code of the close frame: close_code::none before it, no_status if it had none.
   close_code peer_code() const noexcept { return peer_code_; }
   /// Returns the text of the close frame; valid as long as the decoder.
   std::string_view peer_reason() const noexcept;
-  /// Returns why the input is refused. Requires that decode() has returned refused.
+  /// Returns why the input was refused. Requires that decode() has returned refused.
   stream_error reason() const noexcept { return reason_; }
 
  private:

@@ -22,22 +22,22 @@ class connect_options {
     limits_ = most;
     return *this;
   }
-  /// Sets the subprotocols to offer, separated by commas, the best first; stream::protocol() tells
-  /// which the server has chosen. Default: none.
+  /// Sets the subprotocols to offer, separated by commas, the best first; stream::protocol()
+  /// returns the one that the server has chosen. Default: none.
   connect_options& protocols(std::string_view list) {
     protocols_ = list;
     return *this;
   }
-  /// Adds a field to the request, such as Authorization, Cookie or Origin. Those of the handshake,
-  /// Sec-WebSocket-*, and of the connection are the client's: connect() throws for them as
+  /// Adds a field to the request, such as Authorization, Cookie or Origin. Fields of the handshake,
+  /// Sec-WebSocket-*, and of the connection are set by the client: connect() throws for them as
   /// http::call::set().
-  /// Throws std::invalid_argument if a line would end inside `name` or `value`, or if `name` has a
-  /// colon: it would be another field.
+  /// Throws std::invalid_argument if `name` or `value` contains a line end, or `name` a colon: the
+  /// result would be another field.
   connect_options& add(std::string_view name, std::string_view value);
 
   const websocket::limits& limits() const noexcept { return limits_; }
   std::string_view protocols() const noexcept { return protocols_; }
-  /// Returns the fields that were added: "name:value\n" each.
+  /// Returns the added fields: "name:value\n" each.
   std::string_view fields() const noexcept { return fields_; }
 
  private:
@@ -48,14 +48,14 @@ class connect_options {
 
 namespace functions {
 
-/// Connects to `url`, which begins with ws: or, once by.secure() was called, with wss:. The time is
-/// limited as that of every call of the client, the fields of the answer are verified, and no
-/// redirect is followed.
+/// Connects to `url`, which begins with ws: or, after by.secure(), with wss:. The time limits are
+/// those of every call of the client. The fields of the answer are verified, and redirects are not
+/// followed.
 ///   auto made = co_await websocket::connect(web, "ws://chat.example/rooms/1");
 ///   if (!made) co_return;
 ///   websocket::stream ws = std::move(made).value();
-/// Errors: bad_url; bad_reply; those of http::call::async_finish(). A server that answers another
-/// status than 101 gives a code of rejection_category(), whose value is the status. Throws
+/// Errors: bad_url; bad_reply; those of http::call::async_finish(); for an answer with another
+/// status than 101 a code of rejection_category(), whose value is the status. Throws
 /// std::invalid_argument for a field that must not be set; std::bad_alloc.
 /// Thread: that of the client. Lifetime: the client lives until the task ends, not longer; `url` is
 /// copied.

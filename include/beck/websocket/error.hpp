@@ -14,21 +14,21 @@ namespace beck::websocket {
 /// The code of a close frame. Every number from 1000 to 4999 is a valid value, named here or not;
 /// those from 4000 on belong to programs.
 enum class close_code : std::uint16_t {
-  none = 0,               ///< there was no close frame yet
-  normal = 1000,          ///< everything was said
-  going_away = 1001,      ///< a server ends, a page is left
+  none = 0,               ///< no close frame yet
+  normal = 1000,          ///< the work of the connection is done
+  going_away = 1001,      ///< a server shuts down, a user leaves a page
   protocol_error = 1002,  ///< the peer has broken the protocol
-  unsupported = 1003,     ///< a kind of message that is not taken
+  unsupported = 1003,     ///< a kind of message that is not accepted
   no_status = 1005,       ///< a close frame without a code; never sent
   abnormal = 1006,        ///< the connection ended without a close frame; never sent
   bad_data = 1007,        ///< text that is not UTF-8
   policy = 1008,          ///< a rule of the program
   too_big = 1009,         ///< a message that is too long
   no_extension = 1010,    ///< a client needs an extension
-  internal_error = 1011,  ///< the sender cannot go on
-  restart = 1012,         ///< the server starts again
+  internal_error = 1011,  ///< an error inside the sender
+  restart = 1012,         ///< the server restarts
   try_later = 1013,       ///< the server is overloaded
-  bad_gateway = 1014,     ///< what is behind the server has failed
+  bad_gateway = 1014,     ///< a server behind this one has failed
 };
 
 namespace functions {
@@ -43,18 +43,18 @@ constexpr bool may_be_sent(close_code code) noexcept {
 }  // namespace functions
 using namespace functions;
 
-/// Why a connection has ended, or was not made.
+/// The reason why a connection has ended, or was not made.
 enum class stream_error : int {
-  // the peer breaks the protocol; it is told with 1002
+  // the peer breaks the protocol: close code 1002
   reserved_bits = 1,        ///< RSV1 to RSV3, which belong to extensions
   bad_opcode,               ///< 3 to 7, or 11 to 15
-  control_fragmented,       ///< a control frame that is not whole
+  control_fragmented,       ///< a control frame in fragments
   control_too_long,         ///< a control frame over 125 bytes
   length_not_minimal,       ///< a length in more bytes than it needs
   length_too_large,         ///< a length over 2^63-1
   not_masked,               ///< a client's frame without a mask
   masked,                   ///< a server's frame with a mask
-  unexpected_continuation,  ///< and no message has begun
+  unexpected_continuation,  ///< outside of a message
   message_unfinished,       ///< a message begins inside another one
   bad_close,                ///< a close frame with one byte, or a code that must not be sent
   bad_text,                 ///< text, or the reason of a close frame, is not UTF-8: 1007
@@ -63,13 +63,13 @@ enum class stream_error : int {
   message_too_long,  ///< limits::message_bytes(), or the buffer of read(): 1009
   too_many_control,  ///< limits::control_frames(): 1008
   // ends
-  closed,           ///< by a close frame; stream::peer_code() and peer_reason() tell more
+  closed,           ///< by a close frame; see stream::peer_code() and peer_reason()
   cut_short,        ///< the connection has ended without a close frame
-  pong_late,        ///< nothing came for limits::pong() after a ping
+  pong_late,        ///< nothing arrived for limits::pong() after a ping
   send_late,        ///< the peer took no byte for limits::send()
-  close_late,       ///< no close frame came within limits::close()
-  queue_full,       ///< more than limits::queue_bytes() are waiting, and limits::drop_when_full()
-  write_cancelled,  ///< a write was cancelled behind a part of its message
+  close_late,       ///< no close frame arrived within limits::close()
+  queue_full,       ///< more than limits::queue_bytes() queued, and limits::drop_when_full()
+  write_cancelled,  ///< a write was cancelled after it had sent a part of its message
   // handshakes
   no_upgrade,   ///< a request that does not ask for WebSocket: 400, 405 or 426
   bad_version,  ///< another version than 13: 426
@@ -80,11 +80,11 @@ enum class stream_error : int {
 };
 
 /// Returns the category of stream_error. The late ones compare equal to errc::timed_out, cut_short
-/// to errc::connection_reset, those of limits to errc::message_size, what breaks the protocol to
+/// to errc::connection_reset, those of limits to errc::message_size, violations of the protocol to
 /// errc::protocol_error. Any thread; valid until the process ends.
 const std::error_category& stream_category() noexcept;
-/// Returns the category of the statuses that servers have answered instead of 101; the value of a
-/// code is the status. As stream_category().
+/// Returns the category of statuses other than 101 that servers have answered. The value of a code
+/// is the status. As stream_category().
 const std::error_category& rejection_category() noexcept;
 
 /// Returns the error_code of `e`.
@@ -96,8 +96,8 @@ namespace functions {
 
 /// Returns the name of the value, such as "pong_late".
 std::string_view name_of(stream_error e) noexcept;
-/// Returns the code of the close frame that tells the peer about the error; close_code::none if
-/// none is sent for it.
+/// Returns the code of the close frame that reports the error to the peer; close_code::none if no
+/// frame is sent for it.
 close_code code_for(stream_error e) noexcept;
 
 }  // namespace functions

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A message that is made once and sent to many peers: its frame is one block, which the queues of
-// the connections share.
+// A message that is made once and sent to many peers: its frame is one block, shared by the queues
+// of the connections.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -16,24 +16,25 @@ namespace detail {
 
 struct message_block;
 
-/// Adds a holder of a block.
+/// Adds an owner of a block.
 void share_message(message_block& block) noexcept;
-/// Removes a holder; the last one frees the block.
+/// Removes an owner; the last one frees the block.
 void drop_message(message_block* block) noexcept;
 
 }  // namespace detail
 
-/// A whole message, ready to be sent by stream::send(). Copies share one block; its bytes never
-/// change. One allocation makes it, a copy makes none. A server sends the block itself; a client
-/// has to mask it, and copies it for that.
+/// A whole message, ready for stream::send(). Copies share one block, whose bytes never change.
+/// Making a message allocates once, copying it never. A server sends the block itself; a client
+/// masks a copy of it.
 ///   const websocket::message news(websocket::message_kind::text, buffer(text));
 ///   for (auto& each : members) ignore(each.send(news));
-/// Thread: any; copies may be used by several threads at once.
+/// Thread: any; several threads may use copies at once.
 class message {
  public:
   /// Makes an empty object, which cannot be sent.
   message() noexcept = default;
-  /// Copies `data` into a message. Text must be UTF-8, which is not checked. Throws std::bad_alloc.
+  /// Makes a message with a copy of `data`. Text must be UTF-8, which is not checked. Throws
+  /// std::bad_alloc.
   message(message_kind kind, const_buffer data);
   /// Shares the block.
   message(const message& other) noexcept : block_(other.block_) {
@@ -50,10 +51,11 @@ class message {
   explicit operator bool() const noexcept { return block_ != nullptr; }
   /// Returns the kind. Requires that there is a message.
   message_kind kind() const noexcept;
-  /// Returns the data; an empty text if there is no message. Valid as long as a copy.
+  /// Returns the data; an empty text if there is no message. Valid while a copy of the message
+  /// exists.
   std::string_view data() const noexcept;
   /// Returns the whole frame, as a server sends it; an empty buffer if there is no message. Valid
-  /// as long as a copy.
+  /// while a copy of the message exists.
   const_buffer frame() const noexcept;
 
  private:
