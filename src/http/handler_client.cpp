@@ -53,7 +53,7 @@ void handler_run::on_client_event() {
 /// The client has left while its request is handled: the handler is told, and is stopped if its
 /// route says so; at the limit of connections this one makes room.
 void handler_run::note_left() noexcept {
-  connection_.server_worker().note_left(connection_);
+  connection_.server_worker().room().note_left(connection_);
   if (state().waits_for_events) return connection_.lose();
   end_client_wait(error_code());
 }
