@@ -65,7 +65,9 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, reply)
 /// A stream, async_write() included, is sent in chunks, or as it is after content_length(). It is
 /// never sent twice: only a body that is given whole can be repeated, for a retry or a redirect.
 /// A call that is destroyed before it was finished closes its connection. Thread: that of the
-/// client's context; one operation at a time. Lifetime: the client outlives it.
+/// client's context; one operation at a time: one that begins during a write, or a write during
+/// async_finish(), ends with already_started, and async_finish() then closes the connection.
+/// Lifetime: the client outlives it.
 class call {
  public:
   /// Makes a call. `url` is copied; one that is refused ends the operations with bad_url. Throws
@@ -109,7 +111,8 @@ class call {
   /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
   /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
   /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
-  /// content_length(). Those of a connection that is not made.
+  /// content_length(); invalid_argument behind async_finish(). Those of a connection that is not
+  /// made.
   /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
   /// of it to be received before it takes more of the request, the write and the call end with
   /// send_late, after client_options::send().
