@@ -3,7 +3,6 @@
 // connection and the last acceptor have gone.
 #include "http/worker.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <exception>
