@@ -16,6 +16,7 @@ beck_library(beck_http
     http/client_request.cpp
     http/conditions.cpp
     http/connection.cpp
+    http/connection_room.cpp
     http/connection_stream.cpp
     http/connection_tunnel.cpp
     http/content_coding.cpp

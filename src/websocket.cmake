@@ -6,13 +6,14 @@ beck_library(beck_websocket
     websocket/digest.cpp
     websocket/error.cpp
     websocket/frame_decoder.cpp
+    websocket/frame_input.cpp
     websocket/frame_output.cpp
+    websocket/frame_writer.cpp
     websocket/handshake.cpp
     websocket/mask.cpp
     websocket/message.cpp
     websocket/session.cpp
-    websocket/session_read.cpp
-    websocket/session_write.cpp
+    websocket/session_clock.cpp
     websocket/stream.cpp
     websocket/utf8.cpp
   HEADERS

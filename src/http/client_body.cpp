@@ -71,8 +71,8 @@ void client_exchange::fail_body(error_code ec) noexcept {
 
 void client_exchange::abandon() noexcept {
   if (connection_ == nullptr) return;
-  if (reply_.has_head() && !failed_ && !reading_) {
-    while (decode()) reply_.drop(*connection_);  // data that has arrived
+  if (reply_.has_head() && !failed_ && operation_ != call_operation::read) {
+    while (decode()) reply_.drop(*connection_);  // what has arrived
   }
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
@@ -87,6 +87,14 @@ bool client_exchange::decode() {
 }
 
 bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+  bytes = 0;
+  if (operation_ == call_operation::none) return take_body(to, bytes, ec);
+  ec = error::already_started;
+  return true;
+}
+
+/// Gives a reader what has come. Returns false if it has to wait.
+bool client_exchange::take_body(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (to.size() == 0) return true;
   if (reply_.is_whole()) {
@@ -181,8 +189,9 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
   client_exchange& x = *self;
   std::size_t bytes = 0;
   error_code ec;
-  x.reading_ = true;
-  while (!x.read_ready(to, bytes, ec)) {
+  const operation_turn turn(x, call_operation::read);
+  if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
+  while (!x.take_body(to, bytes, ec)) {
     ec = co_await x.receive_body(to, bytes);
     if (ec && ec != error::operation_aborted) x.fail_body(ec);
     if (ec) break;
@@ -191,7 +200,6 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
       break;
     }
   }
-  x.reading_ = false;
   co_return io_result<std::size_t>(ec, bytes);
 }
 

@@ -83,8 +83,10 @@ void client_exchange::take_for_finish() {
 
 task<error_code> client_exchange::run(exchange_ref self) {
   client_exchange& x = *self;
+  const operation_turn turn(x, call_operation::finish);
   error_code ec;
-  for (bool again = true; again;) {
+  if (!turn.is_taken()) ec = error::already_started;  // a write is under way, which ends, too
+  for (bool again = !ec; again;) {
     ec = co_await x.attempt();
     again = !ec && x.redirect(ec);
   }

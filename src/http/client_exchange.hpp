@@ -55,6 +55,9 @@ enum class request_progress : std::uint8_t {
   whole,
 };
 
+/// The operation of a call's user that is under way: there is one at a time.
+enum class call_operation : std::uint8_t { none, write, finish, read };
+
 /// A call under way. Shared by its reply, or its call, and the coroutines that work for it. Thread:
 /// that of its client's context.
 class client_exchange {
@@ -82,10 +85,10 @@ class client_exchange {
 
   /// The whole call, up to the head of the reply; of a streamed request, what is left of it.
   static task<error_code> run(exchange_ref self);
-  /// Writes a part of a stream.
+  /// Writes a part of a stream. Returns false if that has to wait.
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> write(exchange_ref self, const_buffer data);
-  /// Reads the body of the reply.
+  /// Reads the body of the reply. Returns false if that has to wait.
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read(exchange_ref self, mutable_buffer to);
   static task<io_result<std::string>> read_all(exchange_ref self, std::size_t limit);
@@ -102,6 +105,8 @@ class client_exchange {
   void abandon() noexcept;
 
  private:
+  class operation_turn;
+
   // the course (client_exchange.cpp)
   task<error_code> attempt();
   task<error_code> get_connection();
@@ -123,11 +128,13 @@ class client_exchange {
   void write_head();
   void send_request();
   void send_whole_body();
+  bool take_part(const_buffer data, std::size_t& bytes, error_code& ec);
   error_code end_stream();
   bool is_refused_early();
   task<error_code> wait_for_continue();
 
   // the body of the reply (client_body.cpp)
+  bool take_body(mutable_buffer to, std::size_t& bytes, error_code& ec);
   bool decode();
   void end_body() noexcept;
   void fail_body(error_code ec) noexcept;
@@ -150,8 +157,26 @@ class client_exchange {
   unsigned redirects_ = 0;
   url_error url_error_ = url_error::none;
   bool early_ = false;      // the head of the reply came before the request was sent
-  bool reading_ = false;    // read() is under way
   bool finishing_ = false;  // the call has ended the request
+  call_operation operation_ = call_operation::none;
+};
+
+/// The turn of an operation: another one that begins meanwhile does not get it, and has to end.
+class client_exchange::operation_turn {
+ public:
+  operation_turn(client_exchange& of, call_operation what) noexcept
+      : exchange_(of.operation_ == call_operation::none ? &of : nullptr) {
+    if (exchange_ != nullptr) of.operation_ = what;
+  }
+  operation_turn(const operation_turn&) = delete;
+  operation_turn& operator=(const operation_turn&) = delete;
+  ~operation_turn() {
+    if (exchange_ != nullptr) exchange_->operation_ = call_operation::none;
+  }
+  bool is_taken() const noexcept { return exchange_ != nullptr; }
+
+ private:
+  client_exchange* exchange_;
 };
 
 }  // namespace beck::http::detail

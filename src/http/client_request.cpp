@@ -196,8 +196,20 @@ bool client_exchange::is_refused_early() {
 
 bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   bytes = 0;
+  if (operation_ == call_operation::none) return take_part(data, bytes, ec);
+  ec = error::already_started;
+  return true;
+}
+
+/// Takes a part of a stream. Returns false if it has to wait.
+bool client_exchange::take_part(const_buffer data, std::size_t& bytes, error_code& ec) {
+  bytes = 0;
   if (failed_ || data.size() == 0) {
     ec = failed_;
+    return true;
+  }
+  if (is_sent()) {  // by async_finish()
+    ec = make_error_code(std::errc::invalid_argument);
     return true;
   }
   if (connection_ == nullptr && is_begun()) {  // the call is gone
@@ -242,6 +254,8 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   client_exchange& x = *self;
   std::size_t bytes = 0;
   error_code ec;
+  const operation_turn turn(x, call_operation::write);
+  if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
   if (x.connection_ == nullptr && !x.failed_ && !x.is_begun()) {
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     if (x.url_error_ != url_error::none) ec = client_error::bad_url;
@@ -255,8 +269,9 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   if (!ec && x.request_.expects_continue && !x.reply_.is_continued() && x.connection_ != nullptr) {
     ec = co_await x.wait_for_continue();
   }
-  while (!ec && !x.write_ready(data, bytes, ec)) {
-    auto waited = co_await x.connection_->sent().wait();
+  while (!ec && !x.take_part(data, bytes, ec)) {
+    const std::shared_ptr<client_connection> c = x.connection_;
+    auto waited = co_await c->sent().wait();
     ec = waited.error();
   }
   co_return io_result<std::size_t>(ec, bytes);

@@ -202,7 +202,7 @@ void connection::on_due(timed_entry& entry, phase was) {
     case phase::kept:
       if (bounds().idle() > phase_clock::kept_max) {
         requests_.enter(phase::idle);
-        worker_->note_evictable();
+        worker_->room().note_evictable();
         break;
       }
       [[fallthrough]];
@@ -279,7 +279,7 @@ void connection::lose() noexcept {
   if (scope_ != nullptr) scope_->stop();
   replies_.output().stop();
   replies_.wake();
-  if (active_ != nullptr && active_->handler.is_taken()) worker_->note_left(*this);
+  if (active_ != nullptr && active_->handler.is_taken()) worker_->room().note_left(*this);
   if (was_alone) worker_->remove(*this);
 }
 

@@ -37,7 +37,7 @@ void connection::require_tunnel() {
   replies_.require_no_head();
   if (x.request.text == nullptr) forbid("needs a coroutine, or an exchange");
   if (!requests_.body_is_whole()) forbid("before the whole body was read");
-  if (x.reply.has_length) forbid("after content_length()");
+  if (x.reply.has_length()) forbid("after content_length()");
   if (x.request.head.method() == method::connect) {
     if (number_of(x.reply.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
     return;

@@ -39,7 +39,7 @@ std::string what_of(const std::exception_ptr& thrown) {
 /// refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
   const exchange_state& x = connection_.active();
-  const bool is_silent = !x.reply.begun && !x.reply.touched;
+  const bool is_silent = !x.reply.has_begun() && !x.reply.touched;
   if (thrown == nullptr && !is_silent) return;
   if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
   try {
@@ -64,7 +64,7 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
     record.request_bytes = x.request.decoder.bytes();
     record.time = steady_now() - time_point(duration(x.handler.began));
   }
-  if (x.reply.begun) {
+  if (x.reply.has_begun()) {
     record.status = number_of(x.reply.status);
   } else if (client_left_ && !connection_.requests().body_is_whole()) {
     record.status = number_of(status::bad_request);

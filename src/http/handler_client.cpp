@@ -43,7 +43,7 @@ void handler_run::on_client_event() {
 /// Notes that the client has left while its request is handled: notifies the handler, stops it if
 /// its route asks for that, and offers the connection for eviction at the limit of connections.
 void handler_run::note_left() noexcept {
-  connection_.server_worker().note_left(connection_);
+  connection_.server_worker().room().note_left(connection_);
   if (state().waits_for_events) return connection_.lose();
   end_client_wait(error_code());
 }

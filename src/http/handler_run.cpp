@@ -157,10 +157,11 @@ refusal handler_run::end(std::exception_ptr& thrown) {
   counters.exchanges.add();
   if (connection_.is_lost() || connection_.is_tunnel()) {
     if (has_failed) counters.failed.add();
-    if (x.reply.begun && !x.reply.ended) connection_.replies().note_cut();
-  } else if (!x.reply.begun && x.request.body_refusal != refusal::none) {
+    if (x.reply.has_begun() && x.reply.stage != reply_stage::ended)
+      connection_.replies().note_cut();
+  } else if (!x.reply.has_begun() && x.request.body_refusal != refusal::none) {
     return x.request.body_refusal;
-  } else if (!x.reply.begun && (threw || !x.reply.touched)) {
+  } else if (!x.reply.has_begun() && (threw || !x.reply.touched)) {
     if (!threw && !is_excused() && has_observer()) thrown = no_reply();
     answer_instead(threw ? "the handler failed\n" : "the handler did not reply\n");
   } else if (threw) {

@@ -44,15 +44,12 @@ task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
 error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
   reply_state& reply = state();
   if (connection_.is_lost()) return make_error_code(std::errc::broken_pipe);
-  if (reply.ended) return make_error_code(std::errc::invalid_argument);
-  if (reply.has_length && bytes > reply.length - reply.sent) {
+  if (!may_take_parts()) return make_error_code(std::errc::invalid_argument);
+  if (reply.has_length() && bytes > reply.length - reply.sent) {
     return make_error_code(std::errc::message_size);
   }
-  if (reply.begun) return {};
-  if (!reply.has_length && is_all) {
-    reply.has_length = true;
-    reply.length = bytes;
-  }
+  if (reply.has_begun()) return {};
+  if (!reply.has_length() && is_all) reply.promise(bytes);
   begin_stream();
   return {};
 }
@@ -83,7 +80,7 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
   }
   reply_state& reply = to.state();
   if (ec) {
-    reply.broken = reply.broken || reply.begun;
+    reply.broken = reply.broken || reply.has_begun();
     co_return file_result(ec, 0);
   }
   if (!is_generated) ec = to.begin_file(bytes);
@@ -96,7 +93,7 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
   file_result sent;
   if (is_generated) {
     sent = co_await to.copy_to_end(from, offset);
-  } else if (keep->stream().is_plain() && !reply.chunked) {
+  } else if (keep->stream().is_plain() && reply.framing != body_framing::chunked) {
     sent = co_await to.transmit(from, offset, bytes);
   } else {
     sent = co_await to.copy(from, offset, bytes);

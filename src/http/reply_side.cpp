@@ -11,6 +11,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/transitions.hpp"
 #include "http/connection.hpp"
 #include "http/worker.hpp"
 
@@ -22,28 +23,45 @@ constexpr std::size_t chunk_max = 16'384;  // the most that one write of a handl
 constexpr std::size_t framing_max = 256;   // the lines of a reply that the server sets
 constexpr std::size_t digits_max = 20;
 
+enum class stage_event : std::uint8_t {
+  begin,   ///< its head is written now
+  stream,  ///< the head is written, and parts of the body follow
+  end,     ///< all of it is written, or it will never be
+};
+
+/// In the order of stage_event.
+constexpr beck::detail::transition_table<reply_stage, 3> stage_transitions = [] {
+  using beck::detail::any_but;
+  using beck::detail::any_of;
+  using enum reply_stage;
+  return beck::detail::transition_table<reply_stage, 3>{{
+      /* begin  */ {reply_stage::head, any_of({unsent})},
+      /* stream */ {body, any_of({reply_stage::head})},
+      /* end    */ {ended, any_but({ended})},
+  }};
+}();
+
+void change_stage(reply_state& of, stage_event event) noexcept {
+  beck::detail::advance(of.stage, event, stage_transitions);
+}
+
 }  // namespace
 
 void reply_side::require_no_head() const {
-  if (state().begun) throw std::logic_error("http: the head of the reply was sent already");
+  if (state().has_begun()) throw std::logic_error("http: the head of the reply was sent already");
 }
 
 bool reply_side::body_allowed() const noexcept {
   return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
 }
 
-/// Decides, immediately before the head is written, whether the connection ends after the reply.
-/// The head must say so: otherwise the client would send its next request, and lose it. Until
-/// end_head() the reply counts as incomplete: an exception may leave a part of it.
+/// Decides whether the connection ends behind the reply, immediately before its head is written: a
+/// client that keeps connections would lose the request that it sends next, if the head did not say
+/// so. Without memory in the middle of the head there is no other reply.
 void reply_side::begin_head() noexcept {
   reply_state& reply = state();
   if (connection_.ends_behind_reply()) reply.close = true;
-  reply.half = true;
-}
-
-void reply_side::end_head() noexcept {
-  state().half = false;
-  if (state().close) connection_.serve_no_more();
+  change_stage(reply, stage_event::begin);
 }
 
 /// Writes the head of the reply to the output. `length`: that of the body if it is known; else the
@@ -52,9 +70,11 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
   const request_head& request = connection_.active().request.head;
   reply_state& reply = state();
   beck::byte_queue& queue = output_.queue();
-  reply.begun = true;  // if memory runs out inside the head, no other reply is possible
-  reply.chunked = !has_body_length && !is_bodiless(reply.status) && request.minor_version() != 0;
-  if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
+  if (!has_body_length && !is_bodiless(reply.status)) {
+    const bool chunks = request.minor_version() != 0;
+    if (chunks) reply.framing = body_framing::chunked;
+    if (!chunks) reply.close = true;
+  }
   char* const begin = queue.prepare(framing_max);
   char* at = begin;
   const auto put = [&at, begin](std::string_view text) {
@@ -70,7 +90,7 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
   put(reason_of(reply.status));
   put("\r\n");
   put(connection_.server_worker().date().view());
-  if (reply.chunked) {
+  if (reply.framing == body_framing::chunked) {
     put("Transfer-Encoding: chunked\r\n");
   } else if (has_body_length && !is_bodiless(reply.status)) {
     put("Content-Length: ");
@@ -98,39 +118,45 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
 void reply_side::send(std::string_view body) {
   reply_state& reply = state();
   require_no_head();
-  if (reply.has_length && reply.length != body.size())
+  if (reply.has_length() && reply.length != body.size())
     throw std::logic_error("http: a body of another length than content_length() has said");
   if (connection_.is_lost()) {
-    reply.begun = reply.ended = true;
+    change_stage(reply, stage_event::end);
     return;
   }
   begin_head();
   write_head(true, body.size());
-  reply.ended = true;
   if (body_allowed()) {
     reply.sent = body.size();
     if (body.size() > copied_max) {
       output_.send_behind(body);
-      if (connection_.is_lost()) return;
     } else {
       output_.queue().append(body);
     }
   }
   output_.schedule();
-  end_head();
+  change_stage(reply, stage_event::end);
+  if (reply.close) connection_.serve_no_more();
 }
 
 /// Sends the head of a reply whose body the handler writes in parts.
 void reply_side::begin_stream() {
   begin_head();
-  write_head(state().has_length, state().length);
-  end_head();
+  write_head(state().has_length(), state().length);
+  change_stage(state(), stage_event::stream);
+  if (state().close) connection_.serve_no_more();
+}
+
+/// Returns whether parts of the body may follow: the reply has not ended, nor was half a head
+/// written.
+bool reply_side::may_take_parts() const noexcept {
+  return state().stage == reply_stage::unsent || state().stage == reply_stage::body;
 }
 
 /// Adds a part of the body to the output, as a chunk if the body is chunked.
 void reply_side::append_part(std::string_view text) {
   beck::byte_queue& queue = output_.queue();
-  if (!state().chunked) return queue.append(text);
+  if (state().framing != body_framing::chunked) return queue.append(text);
   char* const line = queue.prepare(digits_max);
   char* at = std::to_chars(line, line + digits_max, text.size(), 16).ptr;
   *at++ = '\r';
@@ -145,16 +171,16 @@ bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& 
   bytes = 0;
   if (connection_.is_lost()) {
     ec = make_error_code(std::errc::broken_pipe);
-  } else if (reply.ended) {
+  } else if (!may_take_parts()) {
     ec = make_error_code(std::errc::invalid_argument);
-  } else if (reply.has_length && data.size() > reply.length - reply.sent) {
+  } else if (reply.has_length() && data.size() > reply.length - reply.sent) {
     ec = make_error_code(std::errc::message_size);
   } else if (data.size() == 0) {
     return true;
   }
   if (ec) return true;
   try {
-    if (!reply.begun) begin_stream();
+    if (!reply.has_begun()) begin_stream();
     if (!output_.has_room()) return false;
     const std::string_view text(static_cast<const char*>(data.data()), data.size());
     if (body_allowed()) append_part(text.substr(0, chunk_max));
@@ -169,7 +195,7 @@ bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& 
 }
 
 bool reply_side::flush_ready(error_code& ec) {
-  if (!connection_.is_lost() && !state().begun) begin_stream();
+  if (!connection_.is_lost() && !state().has_begun()) begin_stream();
   output_.flush_now();
   if (connection_.is_lost()) ec = make_error_code(std::errc::broken_pipe);
   return connection_.is_lost() || output_.empty();
@@ -177,16 +203,17 @@ bool reply_side::flush_ready(error_code& ec) {
 
 void reply_side::finish() {
   reply_state& reply = state();
-  if (!reply.begun && (!reply.has_length || reply.length == 0)) {
+  if (!reply.has_begun() && (!reply.has_length() || reply.length == 0)) {
     send({});
-  } else if (!reply.ended || reply.half) {
-    if (!reply.begun) begin_stream();  // the whole reply to HEAD
-    reply.ended = true;
-    const bool is_short = reply.broken || (reply.has_length && reply.sent != reply.length);
-    if (reply.half || (is_short && body_allowed())) {
-      note_cut();  // the announced length is wrong: only the end of the connection shows it
+  } else if (reply.stage != reply_stage::ended) {
+    if (!reply.has_begun()) begin_stream();  // all of a reply to HEAD
+    const bool is_half = reply.stage == reply_stage::head;
+    change_stage(reply, stage_event::end);
+    const bool is_short = reply.broken || (reply.has_length() && reply.sent != reply.length);
+    if (is_half || (is_short && body_allowed())) {
+      note_cut();  // the promise is broken: only the end of the connection tells
       connection_.serve_no_more();
-    } else if (reply.chunked && body_allowed()) {
+    } else if (reply.framing == body_framing::chunked && body_allowed()) {
       output_.queue().append("0\r\n\r\n");
     }
   }
@@ -222,8 +249,8 @@ void reply_side::send_tunnel_head() {
       .append(connection_.server_worker().date().view());
   if (upgrades) head.append("Connection: upgrade\r\n");
   head.append(reply.fields.text()).append("\r\n");
-  connection_.serve_no_more();  // also if the head fails
-  reply.begun = reply.ended = true;
+  connection_.serve_no_more();  // whatever becomes of the head
+  change_stage(reply, stage_event::end);
   output_.queue().append(head);
 }
 

@@ -70,8 +70,8 @@ class reply_side {
  private:
   void begin_head() noexcept;
   void write_head(bool has_body_length, std::uint64_t length);
-  void end_head() noexcept;
   void begin_stream();
+  bool may_take_parts() const noexcept;
   void append_part(std::string_view text);
 
   // files (reply_file.cpp)

@@ -129,7 +129,7 @@ void request_side::check_body_wait() noexcept {
 /// Sends "100 Continue" before the first wait for a body, if the client waits for it.
 void request_side::send_continue() {
   const bool is_due = std::exchange(active().continue_due, false);
-  if (!is_due || connection_.replies().state().begun) return;
+  if (!is_due || connection_.replies().state().has_begun()) return;
   connection_.replies().output().queue().append(continue_line);
   connection_.replies().output().flush_now();
 }

@@ -69,8 +69,7 @@ response& response::add(std::string_view name, std::string_view value) {
 
 response& response::content_length(std::uint64_t bytes) {
   to_->require_no_head();
-  to_->state().has_length = true;
-  to_->state().length = bytes;
+  to_->state().promise(bytes);
   to_->state().touched = true;
   return *this;
 }
@@ -82,7 +81,7 @@ response& response::close() noexcept {
 
 void response::send(std::string_view body) { to_->send(body); }
 
-bool response::has_begun() const noexcept { return to_->state().begun; }
+bool response::has_begun() const noexcept { return to_->state().has_begun(); }
 
 any_io_executor response::get_executor() const noexcept { return to_->parent().executor(); }
 

@@ -3,7 +3,6 @@
 // connection and the last acceptor have gone.
 #include "http/worker.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -15,12 +14,24 @@
 #include <beck/http/date.hpp>
 #include <beck/io/system_timer.hpp>
 
+#include "base/transitions.hpp"
+
 namespace beck::http::detail {
 namespace {
 
 constexpr duration memory_pause = duration(10'000'000);  // before another accept without memory
 constexpr duration late_max = duration(50'000'000);      // for handshakes that cross the end
 constexpr std::size_t queue_max = 4096;  // connections that are accepted from a queue at the end
+
+/// In the order of worker_event.
+constexpr beck::detail::transition_table<worker_state, 2> worker_transitions = [] {
+  using beck::detail::any_of;
+  using enum worker_state;
+  return beck::detail::transition_table<worker_state, 2>{{
+      /* drain */ {draining, any_of({serving})},
+      /* end   */ {ended, any_of({draining})},
+  }};
+}();
 
 /// Returns whether accepting again cannot help: no connection, lack or filter is behind this error.
 bool is_of_listener(const error_code& ec) noexcept {
@@ -62,12 +73,13 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
     : server_(std::move(of)),
       executor_(executor),
       counters_(std::make_shared<worker_counters>()),
-      grace_timer_(executor) {}
+      grace_timer_(executor),
+      room_(*this) {}
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
   if (listeners_.empty()) open();
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due);
-  descriptors_ = descriptors_max();
+  room_.start(descriptors_max());
   server_->count_serving(1);
   ended_ = std::move(ended);
   for (const auto& one : listeners_) {
@@ -88,10 +100,10 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     try {
       auto one = std::make_shared<connection>(self);
       bool is_open = false;
-      if (!w.draining_) {
+      if (!w.is_draining()) {
         auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
         is_open = !accepted.error();
-        if (!is_open && !w.draining_) throw io_error(accepted.error(), "http: accept");
+        if (!is_open && !w.is_draining()) throw io_error(accepted.error(), "http: accept");
       }
       if (!is_open) {
         --left;
@@ -111,8 +123,8 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
       }
       pause = duration();
       if (!w.admit(*one, from)) continue;  // its end closes the socket
-      if (w.is_full()) {
-        const bool room = co_await w.make_room();
+      if (w.room_.is_full()) {
+        const bool room = co_await w.room_.wait();
         if (!room) break;
       }
       w.begin(one, from.layer());
@@ -166,42 +178,6 @@ void worker::uncount(connection& one) noexcept {
   if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
 }
 
-/// Waits until there may be one connection more, and evicts one for each loop that waits if that is
-/// possible: it counts until it has gone. A server that is being stopped evicts none: each of them
-/// may have sent its request, and ends soon. Returns false when the grace of a stop is over.
-task<bool> worker::make_room() {
-  while (is_full() && !cut_.is_set()) {
-    if (!draining_ && evicting_ <= waiting_for_room_) evict();
-    ++waiting_for_room_;
-    auto waited = co_await room_.wait();
-    --waiting_for_room_;
-    if (waited.error()) co_return false;
-  }
-  co_return !cut_.is_set();
-}
-
-/// Closes a connection: the first one whose client has left while its request is handled, else the
-/// oldest one that has sent no whole head, else the one that is idle longest; without any, none.
-void worker::evict() {
-  if (connection* const left = left_.pop_front(); left != nullptr) {
-    left->is_evicted = true;
-    ++evicting_;
-    counters_->evicted.add();
-    return left->cut();
-  }
-  connection* leaves = newcomers_.pop_front();
-  if (leaves == nullptr) {
-    timed_entry* const longest = clock_->longest_in(phase::idle);
-    if (longest == nullptr) return;
-    clock_->enter(*longest, phase::none);
-    leaves = &longest->owner;
-  }
-  leaves->is_evicted = true;
-  ++evicting_;
-  counters_->evicted.add();
-  leaves->close();
-}
-
 void worker::begin_handshake(connection& one) {
   timed_entry* const oldest = clock_->longest_in(phase::handshake);
   if (handshakes_ >= bounds().handshakes() && oldest != nullptr) {
@@ -212,15 +188,6 @@ void worker::begin_handshake(connection& one) {
   clock_->enter(one.requests().timed(), phase::handshake);
 }
 
-void worker::note_left(connection& one) noexcept {
-  if (!one.evict_hook.is_linked() && !one.is_evicted) left_.push_back(one);
-  note_evictable();
-}
-
-void worker::note_evictable() noexcept {
-  if (waiting_for_room_ != 0) room_.set();
-}
-
 std::shared_ptr<void>& worker::local(const void* key) {
   for (auto& [known, kept] : locals_)
     if (known == key) return kept;
@@ -229,21 +196,18 @@ std::shared_ptr<void>& worker::local(const void* key) {
 
 void worker::add(connection& one) {
   all_.push_back(one);
-  newcomers_.push_back(one);
   ++connections_;
   counters_->connections.add();
   counters_->accepted.add();
-  note_evictable();
+  room_.add(one);
 }
 
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
-  one.evict_hook.unlink();
   uncount(one);
   --connections_;
-  if (one.is_evicted) --evicting_;
   counters_->connections.subtract();
-  room_.set();
+  room_.remove(one);
   end_if_empty();
 }
 
@@ -251,13 +215,13 @@ void worker::on_due(timed_entry& entry, phase was) { entry.owner.on_due(entry, w
 
 void worker::drain(duration grace) {
   const bool is_shorter = steady_now() + grace < grace_timer_.expiry();
-  if (draining_ && (has_ended_ || !is_shorter)) return;
+  if (state_ == worker_state::ended || (is_draining() && !is_shorter)) return;
   grace_timer_.expires_after(grace);
   grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
     if (!ec) self->cut_all();
   });
-  if (draining_) return;
-  draining_ = true;
+  if (is_draining()) return;
+  beck::detail::advance(state_, worker_event::drain, worker_transitions);
   for (const auto& one : listeners_) one->begin_close();
   for (connection& one : all_) one.drain();
   end_if_empty();
@@ -266,35 +230,28 @@ void worker::drain(duration grace) {
 /// Cuts what is left when the grace is over.
 void worker::cut_all() {
   cut_.set();
-  for (std::size_t i = 0; i < listeners_.size(); ++i) room_.set();  // each lets one loop continue
+  for (std::size_t i = 0; i < listeners_.size(); ++i) room_.wake();  // each lets one loop continue
   for (auto at = all_.begin(); at != all_.end();) {
     connection& one = *at;
     ++at;  // a tunnel leaves the list at once
     one.cut();
   }
-  if (!forsakes_ || has_ended_) return;
-  grace_timer_.expires_after(forsake_wait_);
+  if (!forsake_wait_ || state_ == worker_state::ended) return;
+  grace_timer_.expires_after(*forsake_wait_);
   grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
-    if (!ec && !self->has_ended_) self->end(error::timeout);
+    if (!ec && self->state_ != worker_state::ended) self->end(error::timeout);
   });
 }
 
-/// Returns whether there may be no connection more: by the limit, or by this context's share of the
-/// descriptors that the process may have. A quarter of those is for files and the rest.
-bool worker::is_full() const noexcept {
-  const std::size_t share = descriptors_ / 4 * 3 / server_->serving();
-  return connections_ >= std::min(bounds().connections(), std::max<std::size_t>(share, 1));
-}
-
 void worker::end_if_empty() {
-  if (!draining_ || connections_ != 0 || accepting_ != 0 || has_ended_) return;
+  if (state_ != worker_state::draining || connections_ != 0 || accepting_ != 0) return;
   static_cast<void>(grace_timer_.cancel());
   clock_->stop();
   end(error_code());
 }
 
 void worker::end(error_code ec) {
-  has_ended_ = true;
+  beck::detail::advance(state_, worker_event::end, worker_transitions);
   server_->count_serving(-1);
   server_->remove(*this);
   auto ended = std::move(ended_);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <beck/http/server.hpp>
 
 #include "http/connection.hpp"
+#include "http/connection_room.hpp"
 #include "http/phase_clock.hpp"
 #include "http/server_state.hpp"
 
@@ -31,6 +33,17 @@ class date_line {
   std::int64_t valid_until_ = INT64_MIN;  // by loop_time()
 };
 
+enum class worker_state : std::uint8_t {
+  serving,   ///< or about to
+  draining,  ///< it ends with its last connection
+  ended,     ///< serve() has completed
+};
+
+enum class worker_event : std::uint8_t {
+  drain,  ///< the server is being stopped
+  end,    ///< the last connection has gone, or is not waited for any more
+};
+
 /// One serve(). Thread: that of the context, but for counters.
 class worker : public std::enable_shared_from_this<worker> {
  public:
@@ -43,10 +56,7 @@ class worker : public std::enable_shared_from_this<worker> {
   void start(beck::detail::result_handler<error_code> ended);
   /// Ends `wait` after the grace of drain() with error::timeout if handlers are left that ignore
   /// it. By default they are waited for.
-  void forsake_after(duration wait) noexcept {
-    forsakes_ = true;
-    forsake_wait_ = wait;
-  }
+  void forsake_after(duration wait) noexcept { forsake_wait_ = wait; }
   /// Begins to end; see server::stop().
   void drain(duration grace);
 
@@ -55,7 +65,10 @@ class worker : public std::enable_shared_from_this<worker> {
   const any_io_executor& executor() const noexcept { return executor_; }
   phase_clock& clock() noexcept { return *clock_; }
   date_line& date() noexcept { return date_; }
-  bool is_draining() const noexcept { return draining_; }
+  bool is_draining() const noexcept { return state_ != worker_state::serving; }
+  /// Returns whether the grace of a stop is over.
+  bool is_cut() noexcept { return cut_.is_set(); }
+  connection_room& room() noexcept { return room_; }
   worker_counters& counters() noexcept { return *counters_; }
   std::size_t connections() const noexcept { return connections_; }
   /// Throws what has ended this worker, if that was the failure of a listener.
@@ -74,19 +87,12 @@ class worker : public std::enable_shared_from_this<worker> {
   /// Called when a connection begins a handshake: at their limit the oldest one ends.
   void begin_handshake(connection& one);
   void end_handshake() noexcept { --handshakes_; }
-  /// Called when the client of a connection has left while its request is handled.
-  void note_left(connection& one) noexcept;
-  /// Called when a connection may be evicted from now on.
-  void note_evictable() noexcept;
 
  private:
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
   bool admit(connection& one, const listener& from) noexcept;
   void begin(const std::shared_ptr<connection>& one, stream_layer* layer);
-  bool is_full() const noexcept;
-  task<bool> make_room();
-  void evict();
   void fail(std::exception_ptr error) noexcept;
   void end_if_empty();
   void end(error_code ec);
@@ -102,22 +108,15 @@ class worker : public std::enable_shared_from_this<worker> {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> locals_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
-  std::size_t descriptors_ = 0;       // that the process may have
-  std::size_t evicting_ = 0;          // connections that make room and have not gone
-  std::size_t waiting_for_room_ = 0;  // loops
-  std::size_t handshakes_ = 0;        // under way
+  std::size_t handshakes_ = 0;  // under way
   beck::detail::intrusive_list<connection, &connection::hook> all_;
-  beck::detail::intrusive_list<connection, &connection::evict_hook> newcomers_;
-  beck::detail::intrusive_list<connection, &connection::evict_hook> left_;
   address_count addresses_;  // of connections that are limited by their address
-  auto_reset_event room_;
+  connection_room room_;
   beck::detail::result_handler<error_code> ended_;
   std::exception_ptr failed_;  // of a listener
   manual_reset_event cut_;     // set when the grace is over
-  duration forsake_wait_;
-  bool forsakes_ = false;
-  bool draining_ = false;
-  bool has_ended_ = false;
+  std::optional<duration> forsake_wait_;
+  worker_state state_ = worker_state::serving;
 };
 
 // --- of a connection, on the way of each request

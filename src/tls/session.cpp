@@ -184,6 +184,7 @@ task<io_result<buffer_lease>> session::receive() {
   while (result.value_.empty()) {
     result.error_ = end_of_input();
     if (result.error_) break;
+    send_held_back();  // the answer that was near waits for more
     auto got = co_await carrier_->receive();
     if (got.error()) {
       result.error_ = note_end(got.error());
@@ -198,6 +199,7 @@ task<io_result<std::size_t>> session::read_some(mutable_buffer to) {
   std::size_t bytes = 0;
   error_code ec;
   while (!read_ready(to, bytes, ec)) {
+    send_held_back();
     const std::size_t gap = engine_.held();
     if (to.size() >= gap + direct_min) {
       char* const begin = static_cast<char*>(to.data());

@@ -9,6 +9,7 @@
 
 #include <beck/coro/event.hpp>
 #include <beck/detail/ref_count.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/run/byte_queue.hpp>
 #include <beck/tls/stream.hpp>
@@ -91,6 +92,9 @@ class session final : private beck::writer_source {
   std::size_t write_with(Call call, error_code& ec) noexcept;
   void send_output() noexcept;
   void hold_back_output() noexcept;
+  void send_held_back() noexcept {
+    if (!waiting_.empty()) writer_.flush();
+  }
   void copy_output();
   void end_output(bool says_end) noexcept;
   void fail_sending(error_code why) noexcept;

@@ -53,7 +53,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, connect_op
   using result = io_result<stream>;
   if (url.empty()) co_return result(stream_error::bad_url, stream());
   char bytes[16];
-  detail::key_source::fill(by.get_executor(), bytes, sizeof bytes);
+  detail::fill_random(by.get_executor(), bytes, sizeof bytes);
   const std::string key = detail::base64(bytes, sizeof bytes);
   http::call ask(by, http::method::get, url);
   set_fields(ask, key, how);

@@ -24,22 +24,24 @@ stream::~stream() {
 }
 
 task<io_result<message_kind>> stream::read(flat_buffer& to) {
-  return detail::session::read(handle_->shared, to);
+  return detail::frame_input::read(handle_->shared, to);
 }
 
 task<io_result<message_part>> stream::read_some(mutable_buffer to) {
-  return detail::session::read_some(handle_->shared, to);
+  return detail::frame_input::read_some(handle_->shared, to);
 }
 
 task<io_result<>> stream::write(message_kind kind, const_buffer data) {
-  return detail::session::write(handle_->shared, kind, data);
+  return detail::frame_output::write(handle_->shared, kind, data);
 }
 
 task<io_result<>> stream::write_part(message_kind kind, const_buffer data, bool is_last) {
-  return detail::session::write_part(handle_->shared, kind, data, is_last);
+  return detail::frame_output::write_part(handle_->shared, kind, data, is_last);
 }
 
-error_code stream::send(const message& what) noexcept { return handle_->shared->send(what); }
+error_code stream::send(const message& what) noexcept {
+  return handle_->shared->output().send(what);
+}
 
 task<io_result<>> stream::close(close_code code, std::string_view reason) {
   constexpr std::size_t reason_bytes_max = 123;
@@ -54,11 +56,13 @@ task<io_result<>> stream::close(close_code code, std::string_view reason) {
 
 close_code stream::peer_code() const noexcept { return handle_->shared->peer_code(); }
 
-std::string_view stream::peer_reason() const noexcept { return handle_->shared->peer_reason(); }
+std::string_view stream::peer_reason() const noexcept {
+  return handle_->shared->input().peer_reason();
+}
 
 std::string_view stream::protocol() const noexcept { return handle_->shared->protocol; }
 
-std::size_t stream::queued() const noexcept { return handle_->shared->queued(); }
+std::size_t stream::queued() const noexcept { return handle_->shared->output().queued(); }
 
 error_code stream::error() const noexcept { return handle_->shared->end(); }
 
@@ -87,7 +91,7 @@ std::string stream::failure() const {
     text += ": " + seconds(most.close());
   } else if (ec == stream_error::closed && static_cast<int>(s.peer_code()) != 0) {
     text += ": " + std::to_string(static_cast<int>(s.peer_code()));
-    if (!s.peer_reason().empty()) text.append(" ").append(s.peer_reason());
+    if (!peer_reason().empty()) text.append(" ").append(peer_reason());
   }
   return text;
 }

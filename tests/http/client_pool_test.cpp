@@ -305,6 +305,18 @@ CONFORMANCE("http client: redirects are off, and followed if they are wanted") {
   CHECK(s.get().ec == http::client_error::too_many_redirects);
 }
 
+CONFORMANCE("http client: one redirect too many whose body is empty leaves its connection") {
+  client_site s(http::client_options().redirects(1));
+  for (int i = 0; i < 2; ++i)
+    s.server.will("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+  const outcome& got = s.get("/a");
+  CHECK(got.ec == http::client_error::too_many_redirects);
+  CHECK(!got.failure.empty());
+  s.server.will(ok("next"));
+  CHECK(s.get("/c").body == "next");
+  CHECK(s.server.connections() == 1);  // the body was whole: it serves the next call
+}
+
 CONFORMANCE("http client: what a redirect makes of method and body") {
   struct way {
     const char* method;

@@ -13,7 +13,7 @@
 
 #include "http/counted_server.hpp"
 #include "support/allocations.hpp"
-#include "websocket/frame_output.hpp"
+#include "websocket/frame_writer.hpp"
 #include "websocket/pair.hpp"
 
 using namespace beck::websocket;

@@ -103,6 +103,31 @@ CONFORMANCE_ON(
   kept.clear();
 }
 
+CONFORMANCE_ON(beck::test::kernel,
+               "websocket: a close frame that is sent at the end of the turn may find the same") {
+  std::vector<stream> kept;
+  std::optional<beck::error_code> end;
+  beck::http::test::counted_server s(
+      [&](beck::http::request& q, beck::http::response& r) -> task<> {
+        auto accepted = co_await accept(q, r);
+        kept.push_back(std::move(accepted).value());
+      });
+  const int fd = s.connect();
+  s.send(fd, upgrade_request());
+  while (kept.empty()) s.ctx.poll();
+  for (int i = 0; i < 20; ++i) s.ctx.poll();
+  ::close(fd);  // with the reply in it: this resets the connection
+  s.peers.clear();
+  const auto close = [&]() -> task<> {
+    auto closed = co_await kept[0].close(close_code::normal, "a reason");
+    end = closed.error();
+  };
+  co_spawn(s.ctx, close, beck::detached);
+  while (!end) s.ctx.poll();
+  CHECK((*end == std::errc::broken_pipe || *end == std::errc::connection_reset));
+  kept.clear();
+}
+
 CONFORMANCE_ON(
     beck::test::kernel,
     "websocket: a stream that is not read outlives a failed write by the time of an end") {

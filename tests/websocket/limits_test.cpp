@@ -4,6 +4,7 @@
 #include <beck/websocket/accept.hpp>
 
 #include <beck/coro/timeout.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include <chrono>
 #include <optional>
@@ -164,6 +165,29 @@ TEST_CASE("websocket limits: the time for a pong begins when the ping has left t
   CHECK(w.ends.empty());
   w.s.listen_to(slow, 10s);
   CHECK(w.end() == stream_error::pong_late);
+}
+
+TEST_CASE("websocket limits: a ping that fills the queue, and leaves at once, is waited for, too") {
+  std::vector<error_code> ends;
+  const limits most = limits().idle(30s).pong(10s);
+  site s([&](http::request& q, http::response& r) -> task<> {
+    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    stream ws = std::move(accepted).value();
+    const std::string filling(65'530, 'f');  // with its head two bytes less than is sent at once
+    const message most_of_all(message_kind::text, beck::buffer(filling));
+    beck::steady_timer timer(r.get_executor(), 30s);  // then the ping is due
+    timer.async_wait([&](error_code) { CHECK(!ws.send(most_of_all)); });
+    beck::flat_buffer line;
+    auto got = co_await ws.read(line);
+    ends.push_back(got.error());
+  });
+  peer& silent = s.start(upgrade_request());
+  s.listen_to(silent, 35s);
+  CHECK(transcript_of(silent).ends_with("f ping:"));
+  CHECK(ends.empty());
+  s.listen_to(silent, 10s);
+  REQUIRE(ends.size() == 1);
+  CHECK(ends[0] == stream_error::pong_late);
 }
 
 TEST_CASE("websocket limits: a peer that never answers a close frame is waited for, not for ever") {

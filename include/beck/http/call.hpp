@@ -62,10 +62,12 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, reply)
 ///   auto got = co_await ask.set(http::field::accept, "text/csv").async_finish();
 /// or write a body of any length and finish it then:
 ///   auto [ec, n] = co_await beck::async_write(ask, beck::buffer(rows));
-/// A streamed body, also that of async_write(), is sent in chunks, or as it is after
-/// content_length(). It is never sent twice: only a whole body can be repeated, for a retry or a
-/// redirect. A call that is destroyed before it was finished closes its connection. Thread: that of
-/// the client's context; one operation at a time. Lifetime: the client outlives it.
+/// A stream, async_write() included, is sent in chunks, or as it is after content_length(). It is
+/// never sent twice: only a body that is given whole can be repeated, for a retry or a redirect.
+/// A call that is destroyed before it was finished closes its connection. Thread: that of the
+/// client's context; one operation at a time: one that begins during a write, or a write during
+/// async_finish(), ends with already_started, and async_finish() then closes the connection.
+/// Lifetime: the client outlives it.
 class call {
  public:
   /// Makes a call. `url` is copied; if it is refused, the operations end with bad_url. Throws
@@ -107,12 +109,13 @@ class call {
 
   /// Writes a part of the body; the first call connects and sends the head. Completes with
   /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
-  /// Errors: broken_pipe if the server takes no more, because it has replied with an error or the
-  /// connection is gone; async_finish() then returns its reply, or the reason. message_size beyond
-  /// content_length(). The errors of making a connection.
-  /// Does not read the body of a reply that comes early. If the server must send more than 64 KiB
-  /// of that body before it takes more of the request, the write and the call end with send_late,
-  /// after client_options::send().
+  /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
+  /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
+  /// content_length(); invalid_argument behind async_finish(). Those of a connection that is not
+  /// made.
+  /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
+  /// of it to be received before it takes more of the request, the write and the call end with
+  /// send_late, after client_options::send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
   detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
   /// As above. `token` takes (error_code, std::size_t).

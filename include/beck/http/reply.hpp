@@ -84,9 +84,9 @@ class [[nodiscard]] reply_read_all : public op<reply_read_all, void(error_code, 
 /// Do not use it after the reply is destroyed.
 /// Errors of a read: eof at the end of the body; client_error::body_late if it comes too slowly,
 /// cut_short if the connection ends first, a refusal if it is malformed or too long;
-/// operation_aborted after the client or the reply was destroyed; those of the socket. A later read
-/// ends with the same error.
-/// Thread: that of the client's context. One read at a time.
+/// operation_aborted after the client or the reply is gone; those of the socket. A later read ends
+/// with the same error.
+/// Thread: that of the client's context. One read at a time: another one ends with already_started.
 class reply_body {
  public:
   explicit reply_body(const detail::exchange_ref& of) noexcept : of_(of) {}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// The time limits of a connection: a peer that is silent, or takes no bytes, and an end that takes
+// too long.
+#pragma once
+
+#include <cstdint>
+
+#include <beck/io/steady_timer.hpp>
+
+namespace beck::websocket::detail {
+
+class session;
+
+/// The one timer of a session, and the times that it is set to. A silent peer gets a ping, and has
+/// to answer it. Times are nanoseconds of the context's steady clock. Thread: that of the context.
+class session_clock {
+ public:
+  explicit session_clock(session& of);
+
+  // --- the silence of the peer: of all waits since its last byte
+  /// Notes that a coroutine waits for bytes of the peer, until one of the next two calls.
+  void begin_wait() noexcept;
+  void note_heard() noexcept;
+  /// Notes that the wait has ended without bytes; does nothing if there is none.
+  void end_wait() noexcept;
+  /// Notes that the bytes of the output before `removed` have left: the time for a pong begins when
+  /// the ping has been sent.
+  void note_sent(std::uint64_t removed) noexcept {
+    if (ping_end_ != 0 && removed >= ping_end_) note_ping_sent();
+  }
+
+  /// Begins to watch that the peer takes bytes: any, in each period of limits::send().
+  void watch_sending() noexcept;
+
+  /// Limits the time that the end may take, from the first call on.
+  void limit_end() noexcept;
+  /// Ends all limits. Requires that the session is lost.
+  void stop() noexcept;
+
+ private:
+  void arm(std::int64_t at) noexcept;
+  void on_alarm() noexcept;
+  bool check_end(std::int64_t now, std::int64_t& next) noexcept;
+  bool check_sending(std::int64_t now, std::int64_t& next) noexcept;
+  bool check_silence(std::int64_t now, std::int64_t& next) noexcept;
+  void note_ping_sent() noexcept;
+  std::int64_t silence_at(std::int64_t now) const noexcept;
+  std::int64_t patience() const noexcept;
+
+  session& session_;
+  std::int64_t waits_since_ = -1;  // -1: no coroutine waits for the peer
+  std::int64_t silence_ = 0;       // of earlier waits, since the last byte
+  std::int64_t pinged_at_ = -1;    // the silence after which a ping was sent; -1: none was
+  std::uint64_t ping_end_ = 0;  // of a ping in the output, in all that was added; 0: none is there
+  std::int64_t close_due_ = INT64_MAX;
+  std::int64_t send_due_ = INT64_MAX;
+  std::uint64_t sent_at_check_ = 0;
+  std::int64_t armed_ = INT64_MAX;  // when the timer expires
+  steady_timer timer_;
+};
+
+}  // namespace beck::websocket::detail
