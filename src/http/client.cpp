@@ -78,6 +78,7 @@ any_io_executor reply_read::get_executor() const noexcept { return from_->execut
 bool reply_read::ready() {
   std::size_t bytes = 0;
   error_code ec;
+  if (from_->is_busy()) return finish(beck::error::already_started, 0);
   return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
 }
 
@@ -98,6 +99,7 @@ any_io_executor call_write::get_executor() const noexcept { return to_->executor
 bool call_write::ready() {
   std::size_t bytes = 0;
   error_code ec;
+  if (to_->is_busy()) return finish(beck::error::already_started, 0);
   return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 

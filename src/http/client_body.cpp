@@ -88,14 +88,6 @@ bool client_exchange::decode() {
 
 bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
-  if (operation_ == call_operation::none) return take_body(to, bytes, ec);
-  ec = error::already_started;
-  return true;
-}
-
-/// Gives a reader what has come. Returns false if it has to wait.
-bool client_exchange::take_body(mutable_buffer to, std::size_t& bytes, error_code& ec) {
-  bytes = 0;
   if (to.size() == 0) return true;
   if (reply_.is_whole()) {
     ec = error::eof;
@@ -191,7 +183,7 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
   error_code ec;
   const operation_turn turn(x, call_operation::read);
   if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
-  while (!x.take_body(to, bytes, ec)) {
+  while (!x.read_ready(to, bytes, ec)) {
     ec = co_await x.receive_body(to, bytes);
     if (ec && ec != error::operation_aborted) x.fail_body(ec);
     if (ec) break;
@@ -222,7 +214,9 @@ task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::s
     text.resize(before + room);
     const mutable_buffer to(text.data() + before, text.size() - before);
     std::size_t bytes = 0;
-    if (!x.read_ready(to, bytes, ec)) {
+    if (x.is_busy()) {
+      ec = error::already_started;
+    } else if (!x.read_ready(to, bytes, ec)) {
       auto got = co_await read(self, to);
       bytes = got.value_;
       ec = got.error();

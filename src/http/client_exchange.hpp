@@ -85,6 +85,8 @@ class client_exchange {
 
   /// The whole call, up to the head of the reply; of a streamed request, what is left of it.
   static task<error_code> run(exchange_ref self);
+  /// Returns whether an operation is under way: another one has to end with already_started.
+  bool is_busy() const noexcept { return operation_ != call_operation::none; }
   /// Writes a part of a stream. Returns false if that has to wait.
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> write(exchange_ref self, const_buffer data);
@@ -128,13 +130,11 @@ class client_exchange {
   void write_head();
   void send_request();
   void send_whole_body();
-  bool take_part(const_buffer data, std::size_t& bytes, error_code& ec);
   error_code end_stream();
   bool is_refused_early();
   task<error_code> wait_for_continue();
 
   // the body of the reply (client_body.cpp)
-  bool take_body(mutable_buffer to, std::size_t& bytes, error_code& ec);
   bool decode();
   void end_body() noexcept;
   void fail_body(error_code ec) noexcept;

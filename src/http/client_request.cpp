@@ -196,14 +196,6 @@ bool client_exchange::is_refused_early() {
 
 bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   bytes = 0;
-  if (operation_ == call_operation::none) return take_part(data, bytes, ec);
-  ec = error::already_started;
-  return true;
-}
-
-/// Takes a part of a stream. Returns false if it has to wait.
-bool client_exchange::take_part(const_buffer data, std::size_t& bytes, error_code& ec) {
-  bytes = 0;
   if (failed_ || data.size() == 0) {
     ec = failed_;
     return true;
@@ -269,7 +261,7 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   if (!ec && x.request_.expects_continue && !x.reply_.is_continued() && x.connection_ != nullptr) {
     ec = co_await x.wait_for_continue();
   }
-  while (!ec && !x.take_part(data, bytes, ec)) {
+  while (!ec && !x.write_ready(data, bytes, ec)) {
     const std::shared_ptr<client_connection> c = x.connection_;
     auto waited = co_await c->sent().wait();
     ec = waited.error();
