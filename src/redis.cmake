@@ -3,6 +3,7 @@
 beck_library(beck_redis
   SOURCES
     redis/arguments.cpp
+    redis/blocking_state.cpp
     redis/byte_store.cpp
     redis/cache_core.cpp
     redis/cache_index.cpp
@@ -14,9 +15,13 @@ beck_library(beck_redis
     redis/cluster_map.cpp
     redis/cluster_replies.cpp
     redis/command_error.cpp
+    redis/command_guard.cpp
+    redis/command_progress.cpp
     redis/command_table.cpp
     redis/connect_plan.cpp
     redis/error.cpp
+    redis/exchange_queues.cpp
+    redis/gathered_write.cpp
     redis/handshake.cpp
     redis/key_slot.cpp
     redis/lane_part.cpp
@@ -44,17 +49,21 @@ beck_library(beck_redis
     redis/memory/memory_string_commands.cpp
     redis/memory/memory_transaction_commands.cpp
     redis/number_text.cpp
+    redis/pending_commands.cpp
     redis/primary_watch.cpp
     redis/push_hub.cpp
+    redis/push_reader.cpp
     redis/push_router.cpp
     redis/push_router_members.cpp
     redis/raw_reply.cpp
+    redis/repeat_rules.cpp
     redis/reply_parser.cpp
     redis/reply_parser_heads.cpp
     redis/reply_parser_steps.cpp
     redis/reply_reader.cpp
     redis/reply_reader_places.cpp
     redis/reply_reader_values.cpp
+    redis/reply_side.cpp
     redis/reply_writer.cpp
     redis/request.cpp
     redis/request_parser.cpp
@@ -62,12 +71,13 @@ beck_library(beck_redis
     redis/sentinels.cpp
     redis/session.cpp
     redis/session_input.cpp
-    redis/session_output.cpp
     redis/slot_map.cpp
     redis/subscriber.cpp
     redis/subscription.cpp
+    redis/token_input.cpp
     redis/value.cpp
     redis/value_text.cpp
+    redis/write_side.cpp
   HEADERS
     redis/arguments.hpp
     redis/byte_store.hpp
@@ -76,6 +86,7 @@ beck_library(beck_redis
     redis/client_options.hpp
     redis/cluster.hpp
     redis/command.hpp
+    redis/command_progress.hpp
     redis/command_table.hpp
     redis/connector.hpp
     redis/credentials.hpp

@@ -55,6 +55,7 @@ beck_test(redis_tests ONE_THREAD
   redis/session_loss_test.cpp
   redis/session_guard_test.cpp
   redis/session_orders_test.cpp
+  redis/session_parts_test.cpp
   redis/session_push_test.cpp
   redis/session_test.cpp
   redis/session_whole_test.cpp

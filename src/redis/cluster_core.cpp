@@ -14,8 +14,8 @@ namespace beck::redis::detail {
 namespace {
 
 constexpr std::string_view asking_wire = "*1\r\n$6\r\nASKING\r\n";
-constexpr std::int64_t pause_first = 10'000'000;  // nanoseconds, doubling
-constexpr std::int64_t pause_most = 1'000'000'000;
+constexpr std::int64_t rest_first = 10'000'000;  // nanoseconds, doubling
+constexpr std::int64_t rest_most = 1'000'000'000;
 constexpr std::size_t spares_max = 1'024;
 constexpr std::size_t spare_steps_max = 16;  // of each
 
@@ -256,7 +256,7 @@ void cluster_core::settle(cluster_call& call) noexcept {
   if (has_ready && !call.in_ready.is_linked()) ready_.push_back(call);
   if (has_resting && !call.in_resting.is_linked()) {
     if (resting_.empty()) {
-      wake_pause_ = wake_pause_ == 0 ? pause_first : std::min(2 * wake_pause_, pause_most);
+      wake_pause_ = wake_pause_ == 0 ? rest_first : std::min(2 * wake_pause_, rest_most);
       wake_at_ = time_of(executor()) + wake_pause_;
     }
     resting_.push_back(call);
