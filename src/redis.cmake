@@ -7,13 +7,14 @@ beck_library(beck_redis
     redis/byte_store.cpp
     redis/cache_core.cpp
     redis/cache_index.cpp
+    redis/call_lists.cpp
     redis/client.cpp
     redis/cluster.cpp
     redis/cluster_call.cpp
     redis/cluster_core.cpp
     redis/cluster_core_tend.cpp
     redis/cluster_map.cpp
-    redis/cluster_replies.cpp
+    redis/cluster_unit.cpp
     redis/command_error.cpp
     redis/command_guard.cpp
     redis/command_progress.cpp
@@ -30,6 +31,7 @@ beck_library(beck_redis
     redis/link.cpp
     redis/link_clock.cpp
     redis/link_life.cpp
+    redis/map_refresh.cpp
     redis/memory/memory_audience.cpp
     redis/memory/memory_call.cpp
     redis/memory/memory_channel_commands.cpp
@@ -48,6 +50,7 @@ beck_library(beck_redis
     redis/memory/memory_store.cpp
     redis/memory/memory_string_commands.cpp
     redis/memory/memory_transaction_commands.cpp
+    redis/node_table.cpp
     redis/number_text.cpp
     redis/pending_commands.cpp
     redis/primary_watch.cpp
@@ -72,6 +75,7 @@ beck_library(beck_redis
     redis/session.cpp
     redis/session_input.cpp
     redis/slot_map.cpp
+    redis/step_judge.cpp
     redis/subscriber.cpp
     redis/subscription.cpp
     redis/token_input.cpp

@@ -23,6 +23,7 @@ beck_test(redis_tests ONE_THREAD
   redis/cluster_edges_test.cpp
   redis/cluster_loss_test.cpp
   redis/cluster_map_test.cpp
+  redis/cluster_parts_test.cpp
   redis/cluster_real_test.cpp
   redis/cluster_test.cpp
   redis/cluster_transaction_test.cpp

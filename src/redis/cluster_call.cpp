@@ -11,7 +11,7 @@
 #include <beck/redis/error.hpp>
 #include <beck/redis/key_slot.hpp>
 
-#include "redis/session.hpp"
+#include "redis/repeat_rules.hpp"
 
 namespace beck::redis::detail {
 namespace {
