@@ -77,6 +77,9 @@ TEST_CASE("redis cluster: a map is asked for once at a time, and not again at on
   CHECK_FALSE(p.refresh.is_stale(59 * cluster_second));
   CHECK(p.refresh.is_stale(61 * cluster_second));
   CHECK(p.map.primary_of(77) == &p.seed("h1"));
+  p.refresh.begin(asked);
+  p.refresh.end(asked);
+  CHECK(p.refresh.due_at() == INT64_MAX);  // it was not wanted meanwhile
 }
 
 TEST_CASE(
