@@ -3,20 +3,26 @@
 beck_library(beck_redis
   SOURCES
     redis/arguments.cpp
+    redis/blocking_state.cpp
     redis/byte_store.cpp
     redis/cache_core.cpp
     redis/cache_index.cpp
+    redis/call_lists.cpp
     redis/client.cpp
     redis/cluster.cpp
     redis/cluster_call.cpp
     redis/cluster_core.cpp
     redis/cluster_core_tend.cpp
     redis/cluster_map.cpp
-    redis/cluster_replies.cpp
+    redis/cluster_unit.cpp
     redis/command_error.cpp
+    redis/command_guard.cpp
+    redis/command_progress.cpp
     redis/command_table.cpp
     redis/connect_plan.cpp
     redis/error.cpp
+    redis/exchange_queues.cpp
+    redis/gathered_write.cpp
     redis/handshake.cpp
     redis/key_slot.cpp
     redis/lane_part.cpp
@@ -25,18 +31,24 @@ beck_library(beck_redis
     redis/link.cpp
     redis/link_clock.cpp
     redis/link_life.cpp
+    redis/map_refresh.cpp
+    redis/node_table.cpp
     redis/number_text.cpp
+    redis/pending_commands.cpp
     redis/primary_watch.cpp
     redis/push_hub.cpp
+    redis/push_reader.cpp
     redis/push_router.cpp
     redis/push_router_members.cpp
     redis/raw_reply.cpp
+    redis/repeat_rules.cpp
     redis/reply_parser.cpp
     redis/reply_parser_heads.cpp
     redis/reply_parser_steps.cpp
     redis/reply_reader.cpp
     redis/reply_reader_places.cpp
     redis/reply_reader_values.cpp
+    redis/reply_side.cpp
     redis/reply_writer.cpp
     redis/request.cpp
     redis/request_parser.cpp
@@ -44,12 +56,14 @@ beck_library(beck_redis
     redis/sentinels.cpp
     redis/session.cpp
     redis/session_input.cpp
-    redis/session_output.cpp
     redis/slot_map.cpp
+    redis/step_judge.cpp
     redis/subscriber.cpp
     redis/subscription.cpp
+    redis/token_input.cpp
     redis/value.cpp
     redis/value_text.cpp
+    redis/write_side.cpp
   HEADERS
     redis/arguments.hpp
     redis/byte_store.hpp
@@ -58,6 +72,7 @@ beck_library(beck_redis
     redis/client_options.hpp
     redis/cluster.hpp
     redis/command.hpp
+    redis/command_progress.hpp
     redis/command_table.hpp
     redis/connector.hpp
     redis/credentials.hpp

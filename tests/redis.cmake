@@ -23,6 +23,7 @@ beck_test(redis_tests ONE_THREAD
   redis/cluster_edges_test.cpp
   redis/cluster_loss_test.cpp
   redis/cluster_map_test.cpp
+  redis/cluster_parts_test.cpp
   redis/cluster_real_test.cpp
   redis/cluster_test.cpp
   redis/cluster_transaction_test.cpp
@@ -55,6 +56,7 @@ beck_test(redis_tests ONE_THREAD
   redis/session_loss_test.cpp
   redis/session_guard_test.cpp
   redis/session_orders_test.cpp
+  redis/session_parts_test.cpp
   redis/session_push_test.cpp
   redis/session_test.cpp
   redis/session_whole_test.cpp

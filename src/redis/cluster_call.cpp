@@ -11,7 +11,7 @@
 #include <beck/redis/error.hpp>
 #include <beck/redis/key_slot.hpp>
 
-#include "redis/session.hpp"
+#include "redis/repeat_rules.hpp"
 
 namespace beck::redis::detail {
 namespace {
@@ -148,8 +148,7 @@ bool is_not_run(const error_code& why) noexcept {
 
 void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
   user_ = &user;
-  user_->call_ = this;
-  user_->is_under_way_ = true;
+  user_->set_taken_by(this);
   begun_at_ = now;
 }
 
@@ -162,15 +161,14 @@ exchange& cluster_call::clear() noexcept {
   steps_.clear();
   divided_.clear();
   is_cancelled = may_use_replicas = false;
-  user_->call_ = nullptr;
-  user_->is_under_way_ = false;
+  user_->set_taken_by(nullptr);
   return *user_;
 }
 
 error_code cluster_call::plan() {
-  steps_.reserve(user_->commands_);
-  const command_bytes* part = user_->parts_;
-  for (std::uint32_t number = 0; number < user_->commands_; ++part) {
+  steps_.reserve(user_->commands());
+  const command_bytes* part = &user_->progress().first_part();
+  for (std::uint32_t number = 0; number < user_->commands(); ++part) {
     if (part->commands == 1) {
       const arguments command(part->wire, part->marks, part->mark_count, 0);
       if (const error_code ec = add(command, part->wire, number++); ec) return ec;
@@ -262,13 +260,13 @@ error_code cluster_call::conclude(protocol version) noexcept {
       number = step.number + 1;
     } else if (step.whole != last) {
       last = step.whole;
-      step.whole->combine(user_->place_of(number++), user_->limits_, version);
+      step.whole->combine(user_->place_of(number++), user_->limits(), version);
     }
   }
   std::uint32_t i = 0;
-  while (i < user_->commands_ && user_->place_of(i).status().outcome() == outcome::executed) ++i;
-  user_->answered_ = i;
-  return i < user_->commands_ ? user_->place_of(i).status().error() : error_code();
+  while (i < user_->commands() && user_->place_of(i).status().outcome() == outcome::executed) ++i;
+  user_->progress().set_answered(i);
+  return i < user_->commands() ? user_->place_of(i).status().error() : error_code();
 }
 
 }  // namespace beck::redis::detail

@@ -107,16 +107,16 @@ class cluster_call {
   /// has keys of several slots and cannot be divided. Throws std::bad_alloc.
   error_code plan();
   /// Returns the call of an exchange that is under way.
-  static cluster_call& of(const exchange& user) noexcept { return *user.call_; }
+  static cluster_call& of(const exchange& user) noexcept { return *user.taken_by(); }
 
   std::vector<cluster_step>& steps() noexcept { return steps_; }
   reply_place place_of(const cluster_step& one) noexcept {
     return one.whole != nullptr ? one.whole->place_of(one.number) : user_->place_of(one.number);
   }
   reply_status& status_of(const cluster_step& one) noexcept { return place_of(one).status(); }
-  bool is_whole() const noexcept { return user_->is_whole_; }
-  bool is_retryable() const noexcept { return user_->is_retryable_; }
-  const reply_limits& limits() const noexcept { return user_->limits_; }
+  bool is_whole() const noexcept { return user_->is_whole(); }
+  bool is_retryable() const noexcept { return user_->is_retryable(); }
+  const reply_limits& limits() const noexcept { return user_->limits(); }
   std::int64_t begun_at() const noexcept { return begun_at_; }
   std::size_t divided() const noexcept { return divided_.size(); }
   /// Returns whether each command only reads.

@@ -97,7 +97,8 @@ task<> lane_part::unblock(link_ref self) {
 task<io_result<>> lane_part::end_blocking() {
   io_result<> result;
   result.error_ = co_await ask_to_unblock();
-  if (!result.error_ && link_.work().is_unblocked()) result.error_ = co_await pass_fence();
+  if (!result.error_ && link_.work().blocking().is_unblocked())
+    result.error_ = co_await pass_fence();
   co_return result;
 }
 
@@ -106,11 +107,11 @@ task<io_result<>> lane_part::end_blocking() {
 task<error_code> lane_part::ask_to_unblock() {
   if (id_ == 0) co_return make_error_code(std::errc::operation_not_supported);
   duration pause = ask_pause;
-  while (link_.work().is_stopping() && !link_.work().is_unblocked()) {
+  while (link_.work().blocking().is_stopping() && !link_.work().blocking().is_unblocked()) {
     exec_one<long long> asking(sender_ref(*home_), "CLIENT", "UNBLOCK", id_, "ERROR");
     const auto asked = co_await std::move(asking);
     if (asked.error()) co_return asked.error();
-    if (!link_.work().is_stopping() || link_.work().is_unblocked()) break;
+    if (!link_.work().blocking().is_stopping() || link_.work().blocking().is_unblocked()) break;
     auto waiting = timeout(answered_.wait(), pause);
     beck::ignore(co_await std::move(waiting));
     pause = pause + pause;
@@ -132,7 +133,7 @@ task<error_code> lane_part::pass_fence() {
   }
   const reply<std::string>& echo = fence_->result();
   if (!echo || *echo != token) co_return error_code(protocol_error::unexpected_reply);
-  if (link_.work().is_unblocked())
+  if (link_.work().blocking().is_unblocked())
     link_.work().end_unblocked();  // else the connection was lost behind it
   co_return error_code();
 }

@@ -102,6 +102,12 @@ std::int64_t blocking_time(const arguments& command) noexcept {
 }
 
 bool reply_mode::take(const arguments& command) noexcept {
+  was_silent_ = !is_answered(command);
+  return !was_silent_;
+}
+
+/// Returns whether a command is answered, and takes its effect on the next ones.
+bool reply_mode::is_answered(const arguments& command) noexcept {
   const mode before = mode_;
   if (mode_ == mode::skip) mode_ = mode::on;
   if (command.size() != 3 || !is_command(command, "client", "reply")) return before == mode::on;

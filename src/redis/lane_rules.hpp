@@ -31,11 +31,16 @@ class reply_mode {
   bool take(const arguments& command) noexcept;
   /// Returns whether the server answers the next command, whatever it is.
   bool is_on() const noexcept { return mode_ == mode::on; }
+  /// Returns whether the server does not answer the last command that was sent.
+  bool was_silent() const noexcept { return was_silent_; }
 
  private:
   enum class mode : std::uint8_t { on, off, skip };
 
+  bool is_answered(const arguments& command) noexcept;
+
   mode mode_ = mode::on;
+  bool was_silent_ = false;
 };
 
 }  // namespace beck::redis::detail

@@ -38,12 +38,7 @@ class pending_ring {
 
   /// Makes room for one more entry. Throws std::bad_alloc; then nothing has changed.
   void reserve() {
-    if (behind_ - first_ < capacity_) return;
-    const std::size_t more = capacity_ == 0 ? 64 : 2 * capacity_;
-    auto ring = std::make_unique<pending_entry[]>(more);
-    for (std::uint64_t t = first_; t != behind_; ++t) ring[t & (more - 1)] = at(t);
-    ring_ = std::move(ring);
-    capacity_ = more;
+    if (behind_ - first_ == capacity_) grow();
   }
   /// Requires room, see reserve().
   void push(const pending_entry& added) noexcept {
@@ -59,6 +54,14 @@ class pending_ring {
   }
 
  private:
+  [[gnu::noinline]] void grow() {
+    const std::size_t more = capacity_ == 0 ? 64 : 2 * capacity_;
+    auto ring = std::make_unique<pending_entry[]>(more);
+    for (std::uint64_t t = first_; t != behind_; ++t) ring[t & (more - 1)] = at(t);
+    ring_ = std::move(ring);
+    capacity_ = more;
+  }
+
   std::unique_ptr<pending_entry[]> ring_;
   std::size_t capacity_ = 0;  // a power of two, or 0
   std::uint64_t first_ = 0;

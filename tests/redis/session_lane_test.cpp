@@ -185,13 +185,13 @@ TEST_CASE("redis: a lane sends in the order of the calls, and nothing behind a b
   lane.s.submit(first, 0);
   lane.s.submit(second, 0);
   CHECK(lane.write() == 2);
-  CHECK(lane.s.is_blocked());
+  CHECK(lane.s.blocking().is_blocked());
   CHECK(lane.s.blocked_until() == INT64_MAX);
   CHECK(!lane.s.has_output());
   lane.answer("+a\r\n");
   CHECK(lane.write() == 0);
   lane.answer("*2\r\n+q\r\n+x\r\n");
-  CHECK(!lane.s.is_blocked());
+  CHECK(!lane.s.blocking().is_blocked());
   CHECK(lane.write() == 2);
   lane.answer("+b\r\n+c\r\n");
   CHECK(first.ended == 1);
@@ -230,16 +230,16 @@ TEST_CASE("redis: a stopped exchange ends as the reply to its blocking command s
       CHECK(lane.s.stop(one, stopped));
       CHECK(lane.s.stop(one, gone));  // nothing new
       if (has_more) lane.answer("+a\r\n");
-      CHECK(lane.s.is_stopping());
+      CHECK(lane.s.blocking().is_stopping());
       CHECK(one.ended == 0);
       lane.answer(reply);
-      CHECK(lane.s.is_unblocked() == !is_value);
+      CHECK(lane.s.blocking().is_unblocked() == !is_value);
       CHECK(one.ended == (is_value ? 1 : 0));
       if (!is_value) {
         lane.s.end_unblocked();
       }
       CHECK(one.ended == 1);
-      CHECK(!lane.s.is_stopping());
+      CHECK(!lane.s.blocking().is_stopping());
       CHECK(one.why == (is_value && !has_more ? beck::error_code() : stopped));
       CHECK(one.outcomes() == (has_more ? "een" : "e"));
       if (!is_value) CHECK(one.replies[has_more ? 1 : 0].error() == stopped);
@@ -267,7 +267,7 @@ TEST_CASE("redis: a stopped exchange may be lost, forgotten, dropped or cancelle
       if (how == 0) CHECK(one.why == gone);
       if (one.ended == 1) CHECK(one.outcomes() == "m");
       CHECK(!one.is_under_way());
-      CHECK(!lane.s.is_stopping());
+      CHECK(!lane.s.blocking().is_stopping());
       if (how != 0) lane.s.lost(gone, 0);
     }
   }

@@ -7,6 +7,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/arguments.hpp>
+#include <beck/redis/command_progress.hpp>
 #include <beck/redis/reader.hpp>
 #include <beck/redis/value.hpp>
 #include <cstddef>
@@ -17,30 +18,28 @@ namespace beck::redis::detail {
 
 class cluster_call;
 
-/// A place between two commands of several parts.
-class command_cursor {
- public:
-  /// Stands nowhere.
-  command_cursor() noexcept = default;
-  /// Stands before the first command of `parts`.
-  explicit command_cursor(const command_bytes* parts) noexcept : part_(parts) {}
+/// The place of an exchange in a session.
+enum class exchange_state : std::uint8_t {
+  idle,      ///< no session has it
+  greeting,  ///< it begins a connection, and is to be sent
+  greeted,   ///< it began a connection, and is sent
+  waiting,   ///< it is to be sent, or a part of it
+  sent,
+  refused,  ///< for now: it is to be sent again
+  held,     ///< it has ended, but a write refers to its bytes
+};
 
-  /// Returns the commands that follow in one part: as many as are within both bounds, but at least
-  /// one. Requires that a command follows. Costs a walk through them, unless the whole part is
-  /// within the bounds.
-  command_bytes peek(std::uint32_t commands_max, std::size_t bytes_max) noexcept;
-  /// Goes behind commands that peek() has returned.
-  void pass(const command_bytes& commands) noexcept {
-    offset_ += commands.wire.size();
-    passed_ += commands.commands;
-  }
-  /// Goes behind `commands` commands, which must follow. Costs a walk through them.
-  void pass(std::uint32_t commands) noexcept;
+/// What an exchange sees of the replies besides their values.
+enum class reply_watch : std::uint8_t {
+  none,
+  pushes,  ///< see exchange::set_push_answers()
+  tokens,  ///< see exchange::set_sees_tokens()
+};
 
- private:
-  const command_bytes* part_ = nullptr;
-  std::size_t offset_ = 0;    // in the part
-  std::uint32_t passed_ = 0;  // commands of the part
+/// The entries of an exchange among those that wait for replies: others may be between them.
+struct ticket_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
 };
 
 /// Commands under way. Made by an operation, which keeps the bytes of the commands and the places
@@ -78,18 +77,18 @@ class exchange {
   /// destroyed inside.
   virtual void drop() noexcept {}
 
+  // --- the owner's description
+
   /// Sets the commands, one at least; those before are forgotten. `parts` must live until done().
   /// Requires that no session has the exchange.
   void set_commands(const command_bytes* parts, std::size_t count) noexcept {
-    BECK_ASSERT(!is_under_way_, "commands were changed while they were under way");
-    parts_ = parts;
-    at_ = command_cursor(parts);
-    commands_ = answered_ = formatted_ = sent_ = attempts_ = 0;
-    for (std::size_t i = 0; i < count; ++i) commands_ += parts[i].commands;
+    BECK_ASSERT(!is_under_way(), "commands were changed while they were under way");
+    progress_.set(parts, count);
   }
   /// Sets that commands of which it is not known whether they have run are sent again although they
   /// may write.
   void set_retryable(bool is_retryable) noexcept { is_retryable_ = is_retryable; }
+  bool is_retryable() const noexcept { return is_retryable_; }
   /// Sets that the commands are one unit, such as a transaction from MULTI to EXEC: they are sent
   /// without others between them, begin again together, and have no effect unless the last one was
   /// sent.
@@ -99,17 +98,43 @@ class exchange {
   /// Sets that each command but the last is answered by one push, or by an error: SUBSCRIBE and the
   /// like with one name, and PING behind them. Requires that it is not cancelled once it was
   /// written.
-  void set_push_answers() noexcept { has_push_answers_ = true; }
+  void set_push_answers() noexcept { watch_ = reply_watch::pushes; }
   /// Sets that see() is called with each token.
-  void set_sees_tokens() noexcept { sees_tokens_ = true; }
+  void set_sees_tokens() noexcept { watch_ = reply_watch::tokens; }
+  reply_watch watch() const noexcept { return watch_; }
   /// Sets the bounds of each reply.
   void set_limits(const reply_limits& most) noexcept { limits_ = most; }
+  const reply_limits& limits() const noexcept { return limits_; }
+
+  // --- its course
+
   /// Returns the number of commands.
-  std::uint32_t commands() const noexcept { return commands_; }
+  std::uint32_t commands() const noexcept { return progress_.commands(); }
   /// Returns how many replies have come.
-  std::uint32_t answered() const noexcept { return answered_; }
-  /// Returns whether a session has it.
-  bool is_under_way() const noexcept { return is_under_way_; }
+  std::uint32_t answered() const noexcept { return progress_.answered(); }
+  /// Returns whether a session or a cluster has it.
+  bool is_under_way() const noexcept {
+    return state_ != exchange_state::idle || taken_by_ != nullptr;
+  }
+  bool is_held() const noexcept { return state_ == exchange_state::held; }
+  /// Returns whether it begins a connection, and ends with it.
+  bool is_greeting() const noexcept {
+    return state_ == exchange_state::greeting || state_ == exchange_state::greeted;
+  }
+  /// Returns when a session has taken it.
+  std::int64_t begun_at() const noexcept { return begun_at_; }
+
+  // --- for the parts of a session, and of a cluster
+
+  command_progress& progress() noexcept { return progress_; }
+  const command_progress& progress() const noexcept { return progress_; }
+  ticket_range& tickets() noexcept { return tickets_; }
+  /// Notes that a write refers to its bytes.
+  void lend_to(std::uint64_t write) noexcept { lent_to_ = write; }
+  bool is_lent_to(std::uint64_t write) const noexcept { return lent_to_ == write; }
+  /// Returns the call of a cluster that has taken the commands.
+  cluster_call* taken_by() const noexcept { return taken_by_; }
+  void set_taken_by(cluster_call* call) noexcept { taken_by_ = call; }
 
  protected:
   exchange() noexcept = default;
@@ -118,31 +143,24 @@ class exchange {
   virtual ~exchange() = default;
 
  private:
-  friend class session;
-  friend class cluster_call;
+  friend class exchange_queues;
 
-  beck::detail::list_hook hook_;  // of the queue
-  const command_bytes* parts_ = nullptr;
-  command_cursor at_;  // behind the formatted commands
+  beck::detail::list_hook hook_;
+  command_progress progress_;
   reply_limits limits_;
-  std::uint32_t commands_ = 0;
-  std::uint32_t answered_ = 0;   // commands whose reply has come
-  std::uint32_t formatted_ = 0;  // commands that were put into a write of this connection
-  std::uint32_t sent_ = 0;       // commands that were sent whole on a connection that was lost
-  std::uint32_t attempts_ = 0;   // connections that were lost with commands of it
   std::int64_t begun_at_ = 0;
-  std::uint64_t first_ticket_ = 0;  // of its entries among those that wait for replies
-  std::uint64_t last_ticket_ = 0;
-  std::uint64_t lent_to_ = 0;     // the write that refers to its bytes
-  error_code held_end_;           // how it ends with that write
-  cluster_call* call_ = nullptr;  // of a cluster that has the commands
+  ticket_range tickets_;
+  std::uint64_t lent_to_ = 0;         // the write that refers to its bytes
+  error_code held_end_;               // how it ends with that write
+  cluster_call* taken_by_ = nullptr;  // of a cluster
+  exchange_state state_ = exchange_state::idle;
+  reply_watch watch_ = reply_watch::none;
   bool is_retryable_ = false;
   bool is_whole_ = false;
-  bool has_push_answers_ = false;
-  bool sees_tokens_ = false;
-  bool is_greeting_ = false;
-  bool is_held_ = false;
-  bool is_under_way_ = false;
+
+ public:
+  /// A list of exchanges. Stands behind its hook, which it names.
+  using list = beck::detail::intrusive_list<exchange, &exchange::hook_>;
 };
 
 }  // namespace beck::redis::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Decides whether a command ends with its reply, follows a redirect, or is sent again because it
-// was refused for now or was lost with its connection.
+// The rules for commands that have no final reply.
+#include "redis/step_judge.hpp"
+
 #include <algorithm>
 #include <bitset>
 #include <new>
@@ -12,8 +13,6 @@
 #include <vector>
 
 #include <beck/redis/command_table.hpp>
-
-#include "redis/cluster_core.hpp"
 
 namespace beck::redis::detail {
 
@@ -70,13 +69,10 @@ class steps_behind {
   bool are_unknown_ = false;
 };
 
-void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
-  const shared<cluster_core> self(*this);  // the unit may have the last one
+bool step_judge::take_end(cluster_unit& one, const error_code& ec, bool is_over,
+                          std::int64_t now) noexcept {
   cluster_call& call = one.call();
-  call.remove(one);
-  const bool is_over = call.is_cancelled || is_closed_;
-  if (ec && !is_over) want_map(0);
-  const bool repeats = ec && !is_over && may_repeat(one, ec);
+  const bool repeats = ec && !is_over && may_repeat(one, ec, now);
   bool has_open_steps = false;
   for (const std::uint32_t i : one.steps()) {
     cluster_step& step = call.steps()[i];
@@ -89,25 +85,16 @@ void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
     step.may_repeat = repeats;
     has_open_steps = true;
   }
-  recycle(one);
-  if (!has_open_steps) {
-    wake_pause_ = 0;
-    if (call.units.empty()) settle(call);
-    return;
-  }
-  if (!call.in_judged.is_linked()) judged_.push_back(call);
-  wake_up();
+  return has_open_steps;
 }
 
-/// Decides which commands of the units that have ended are sent again. Commands of one slot keep
-/// their order: none is sent behind a later one that has run, or may.
-void cluster_core::judge(cluster_call& call) noexcept {
-  if (begin_again(call)) return;
+bool step_judge::judge(cluster_call& call, std::int64_t now) noexcept {
+  if (begin_again(call, now)) return true;
   std::vector<cluster_step>& steps = call.steps();
   steps_behind behind(steps);
   for (std::size_t i = steps.size(); i-- != 0;) {
     cluster_step& step = steps[i];
-    if (step.state == step_state::judged) step.state = next_state(call, i, behind);
+    if (step.state == step_state::judged) step.state = next_state(call, i, behind, now);
     behind.add(step);
   }
   std::bitset<key_slots> resting;
@@ -117,13 +104,13 @@ void cluster_core::judge(cluster_call& call) noexcept {
       step.state = step_state::resting;
     if (step.state == step_state::resting) resting.set(step.slot);
   }
-  if (resting.none()) wake_pause_ = 0;
+  return resting.any();
 }
 
 /// Lets a transaction begin again whose EXEC says that none of it has run: at the new place because
 /// of a redirect, or behind a pause because of a refusal for now. Returns false if it is another
 /// call, or may have run before.
-bool cluster_core::begin_again(cluster_call& call) noexcept {
+bool step_judge::begin_again(cluster_call& call, std::int64_t now) noexcept {
   std::vector<cluster_step>& steps = call.steps();
   const error_code& last = call.status_of(steps.back()).error();
   if (!call.is_whole() || (last != error::exec_abort && !is_not_run(last))) return false;
@@ -137,10 +124,10 @@ bool cluster_core::begin_again(cluster_call& call) noexcept {
   if (refused == nullptr) return false;
   const error_code why = call.status_of(*refused).error();
   const bool is_redirect = why == error::moved || why == error::ask;
-  if (why == error::moved || !is_redirect) want_map(refused->sent_to);
-  if (is_redirect ? !follow(*refused, call.status_of(*refused).text()) : !may_rest(call))
+  if (why == error::moved || !is_redirect) refresh_.want(refused->sent_to);
+  if (is_redirect ? !follow(*refused, call.status_of(*refused).text()) : now >= end_of(call))
     return false;
-  if (!is_redirect) ++stats_.refused;
+  if (!is_redirect) ++counts_.refused;
   for (cluster_step& one : steps) {
     one.slot = refused->slot;
     one.asked = refused->asked;
@@ -152,8 +139,8 @@ bool cluster_core::begin_again(cluster_call& call) noexcept {
 }
 
 /// Returns the next state of a command that has no final reply: whether and when it is sent again.
-step_state cluster_core::next_state(cluster_call& call, std::size_t i,
-                                    steps_behind& behind) noexcept {
+step_state step_judge::next_state(cluster_call& call, std::size_t i, steps_behind& behind,
+                                  std::int64_t now) noexcept {
   cluster_step& step = call.steps()[i];
   const reply_status& status = call.status_of(step);
   const error_code& why = status.error();
@@ -166,41 +153,41 @@ step_state cluster_core::next_state(cluster_call& call, std::size_t i,
   if (is_lost) {
     if (!step.may_repeat || !may_follow) return step_state::ended;
     if (status.outcome() == outcome::maybe_executed && step.losses != UINT8_MAX) ++step.losses;
-    ++stats_.resent;
+    ++counts_.resent;
     return step_state::resting;
   }
   if (call.is_whole()) {  // see begin_again()
-    want_map(step.sent_to);
+    refresh_.want(step.sent_to);
     return step_state::ended;
   }
   if (why == error::moved || why == error::ask) {
-    if (why == error::moved || !may_follow) want_map(step.sent_to);
+    if (why == error::moved || !may_follow) refresh_.want(step.sent_to);
     const bool follows = may_follow && follow(step, status.text());
     return follows ? step_state::ready : step_state::ended;
   }
-  if (why != error::tryagain && why != error::busy) want_map(0);
-  if (!is_last || !may_rest(call)) return step_state::ended;
+  if (why != error::tryagain && why != error::busy) refresh_.want(0);
+  if (!is_last || now >= end_of(call)) return step_state::ended;
   step.redirects = 0;  // it may be redirected again each time
-  ++stats_.refused;
+  ++counts_.refused;
   return step_state::resting;
 }
 
 /// Notes where a redirect leads. Returns false if it cannot be followed: it is the reply then.
-bool cluster_core::follow(cluster_step& step, std::string_view text) noexcept {
+bool step_judge::follow(cluster_step& step, std::string_view text) noexcept {
   const std::optional<redirect> to = parse_redirect(text);
-  const cluster_node* const from = find(step.sent_to);
+  const cluster_node* const from = nodes_.find(step.sent_to);
   if (!to || from == nullptr || step.redirects == how_.redirects()) return false;
   try {
     const node_address at{to->host.empty() ? from->at.host : std::string(to->host), to->port};
-    if (!is_permitted(at)) return false;
+    if (!nodes_.is_permitted(at)) return false;
     if (to->is_ask) {
-      if (find(at) == nullptr && nodes_.size() >= 2 * how_.nodes() + seeds_.size()) return false;
-      step.asked = get(at).id;
-      ++stats_.asked;
+      if (nodes_.find(at) == nullptr && !nodes_.has_room()) return false;
+      step.asked = nodes_.get(at).id;
+      ++counts_.asked;
     } else {
-      if (!patch(to->slot, at)) return false;
+      if (!map_.patch(to->slot, at)) return false;
       step.slot = to->slot;
-      ++stats_.moved;
+      ++counts_.moved;
     }
   } catch (const std::bad_alloc&) {
     return false;
@@ -209,83 +196,25 @@ bool cluster_core::follow(cluster_step& step, std::string_view text) noexcept {
   return true;
 }
 
-/// Returns whether there is time to send commands of a call later.
-bool cluster_core::may_rest(const cluster_call& call) const noexcept {
-  return time_of(executor()) < (duration(call.begun_at()) + bounds().hold()).nanoseconds();
+std::int64_t step_judge::end_of(const cluster_call& call) const noexcept {
+  return (duration(call.begun_at()) + how_.connections().hold()).nanoseconds();
 }
 
 /// Returns whether the commands of a unit that were not answered may be sent again: those that were
 /// not sent, and those that only read. All or none, so that none runs behind one that has failed.
-bool cluster_core::may_repeat(const cluster_unit& one, const error_code& why) const noexcept {
+bool step_judge::may_repeat(const cluster_unit& one, const error_code& why,
+                            std::int64_t now) const noexcept {
   cluster_call& call = one.call();
-  if (one.node().connection->is_refused() || !may_rest(call)) return false;
+  if (one.node().connection->is_refused() || now >= end_of(call)) return false;
   const auto may = [&](std::uint32_t i) {
     const cluster_step& step = call.steps()[i];
     if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
     if (why.category() == protocol_category()) return false;  // it may provoke the error again
-    if (step.losses + 1U >= bounds().attempts()) return false;
+    if (step.losses + 1U >= how_.connections().attempts()) return false;
     if (call.is_retryable()) return true;
     return !call.is_whole() && facts_of(arguments(step.wire)).is_read_only();
   };
   return std::all_of(one.steps().begin(), one.steps().end(), may);
-}
-
-// --- nodes
-
-cluster_node* cluster_core::find(const node_address& at, bool is_reader) {
-  const auto known = nodes_.find({at, is_reader});
-  return known != nodes_.end() ? &known->second : nullptr;
-}
-
-cluster_node* cluster_core::find(std::uint32_t id) noexcept {
-  const auto known = std::find_if(nodes_.begin(), nodes_.end(),
-                                  [&](const auto& one) { return one.second.id == id; });
-  return known != nodes_.end() ? &known->second : nullptr;
-}
-
-/// Returns the node at an address, which is made if there is none.
-cluster_node& cluster_core::get(const node_address& at, bool is_reader) {
-  const auto [place, is_new] = nodes_.try_emplace({at, is_reader}, at, is_reader);
-  cluster_node& one = place->second;
-  if (!is_new) return one;
-  one.id = ++last_id_;
-  one.turn = ++last_turn_;
-  return one;
-}
-
-/// Returns the connection to a node. The session decides nothing: each loss and each refusal comes
-/// back at once, so that its commands can go to another node.
-link& cluster_core::connection_to(cluster_node& node) {
-  if (!node.connection) {
-    server_url to = seeds_.front();
-    to.host = node.at.host;
-    to.port = node.at.port;
-    to.reads_replicas = node.is_reader;
-    client_options each = bounds();
-    each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
-    node.connection = link_ref(new link(executor(), std::move(to), each, 0));
-    if (layer_ != nullptr) node.connection->plan().secure(*layer_);
-    if (credentials_ != nullptr) node.connection->plan().login_with(*credentials_);
-  }
-  return *node.connection;
-}
-
-bool cluster_core::is_permitted(const node_address& at) const noexcept {
-  return how_.permit() == nullptr || how_.permit()(at.host, at.port);
-}
-
-/// Closes the connections to nodes that the map does not name.
-void cluster_core::sweep() noexcept {
-  if (!map_.is_known()) return;
-  for (auto& [key, one] : nodes_) {
-    if (one.is_named || one.units != 0 || !one.connection) continue;
-    one.connection->close();
-    one.connection = link_ref(nullptr);
-  }
-  std::erase_if(nodes_, [](const auto& entry) {
-    const cluster_node& one = entry.second;
-    return !one.is_named && !one.is_seed && one.units == 0;
-  });
 }
 
 }  // namespace beck::redis::detail

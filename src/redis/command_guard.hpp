@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// The ECHOs between commands, each of a text that no value has by chance: a server that answers
+// with anything else is out of step, and its other replies may be those of other commands.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <beck/redis/resp3.hpp>
+
+namespace beck::redis::detail {
+
+/// Returns the text of the ECHO with this number.
+std::array<char, 16> guard_text(std::uint64_t seed, std::uint64_t number) noexcept;
+
+/// The guards of all connections of a session. Thread: that of the session.
+class command_guard {
+ public:
+  /// An ECHO with its text.
+  using echo = std::array<char, 37>;
+
+  /// `each`: a guard is due behind so many commands; 0: never.
+  command_guard(std::uint32_t each, std::uint64_t seed) noexcept : each_(each), seed_(seed) {}
+
+  // --- the direction out
+
+  bool is_due() const noexcept { return each_ != 0 && unguarded_ >= each_; }
+  /// Returns how many commands may be sent before the next guard; `most`: there are none.
+  std::uint32_t room(std::uint32_t most) const noexcept {
+    return each_ == 0 || each_ - unguarded_ > most ? most : each_ - unguarded_;
+  }
+  void note_commands(std::uint32_t commands) noexcept { unguarded_ += commands; }
+  /// Returns the next guard.
+  echo next() const noexcept;
+  /// Notes that the next guard is in a write.
+  void note_added() noexcept {
+    ++added_;
+    unguarded_ = 0;
+  }
+
+  // --- the direction in
+
+  /// Returns whether a token belongs to the reply to the first guard without one. A server that
+  /// refuses all commands for now refuses this one, too.
+  bool is_answer(const token& next) const noexcept;
+  void note_answer() noexcept { ++answered_; }
+  /// Takes the end of the connection: no guard will be answered.
+  void lose() noexcept {
+    unguarded_ = 0;
+    answered_ = added_;
+  }
+
+ private:
+  const std::uint32_t each_;
+  const std::uint64_t seed_;
+  std::uint32_t unguarded_ = 0;  // commands behind the last guard
+  std::uint64_t added_ = 0;
+  std::uint64_t answered_ = 0;  // or lost
+};
+
+}  // namespace beck::redis::detail
