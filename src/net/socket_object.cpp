@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::detail {

@@ -5,6 +5,7 @@
 
 #include <beck/detail/file_operation.hpp>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/loop/signal_state.hpp"

@@ -5,6 +5,7 @@
 
 #include <beck/detail/file_operation.hpp>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/engine/op_engine.hpp"
 
 namespace beck::detail {

@@ -7,6 +7,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/file_operation.hpp>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/engine/op_engine.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"

@@ -15,6 +15,7 @@
 #include <beck/detail/timed_operation.hpp>
 
 #include "io/driver/driver.hpp"
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/program_end.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "io/system/posix_system.hpp"

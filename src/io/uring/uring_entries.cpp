@@ -195,17 +195,15 @@ next_step uring_driver::next_step_of(const io_op& op) const noexcept {
 
 // --- batched sends
 
-thread_local constinit uring_driver* uring_driver::listing_ = nullptr;
-
 void uring_driver::list_send(io_op& op) noexcept {
   advance(op, op_event::list);
   now_.add(op);
-  listing_ = this;
+  note_listing(this);
   ++sends_batched_;
   if (++listed_sends_ == batched_sends_max) submit_sends();
 }
 
-/// Passes the listed sends to the kernel. The next poll takes their results, or flush_sends().
+/// Passes the listed sends to the kernel. The next poll or make_listed_sends() takes their results.
 void uring_driver::submit_sends() noexcept {
   const std::int64_t began = host_.sys().now();
   listed_sends_ = 0;
@@ -214,15 +212,11 @@ void uring_driver::submit_sends() noexcept {
   batch_began_ += host_.sys().now() - began;  // only the time of handlers is of interest
 }
 
-void uring_driver::finish_sends() noexcept {
-  listing_ = nullptr;
+void uring_driver::make_listed_sends() noexcept {
+  note_listing(nullptr);
   if (host_.is_forked_copy()) return;  // the ring is the parent's
   if (listed_sends_ != 0) submit_sends();
   collect();
-}
-
-void flush_sends() noexcept {
-  if (uring_driver::listing_ != nullptr) uring_driver::listing_->finish_sends();
 }
 
 /// Writes the operations of a list, finishes those that were cancelled meanwhile, and keeps those

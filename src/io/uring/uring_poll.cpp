@@ -62,7 +62,7 @@ bool uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
 
 void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
   const bool sends = std::exchange(listed_sends_, 0) != 0;
-  if (listing_ == this) listing_ = nullptr;
+  if (listing() == this) note_listing(nullptr);
   write_prepared();
   write_or_keep(due_);
   due_.rotate(fresh_);
