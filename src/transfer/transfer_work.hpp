@@ -86,7 +86,7 @@ class transfer_handler {
 /// Returns an executor of the loop on which one handler runs at a time, for the task behind an
 /// operation.
 inline any_io_executor executor_for(io_loop& loop) {
-  if (!loop.is_shared()) return loop.executor();
+  if (!loop.core().is_shared) return loop.executor();
   return make_strand_executor(loop.executor());
 }
 

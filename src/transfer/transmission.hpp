@@ -76,7 +76,7 @@ struct transmission {
       result = call(loop().sys());
       if (result != -EAGAIN) return;
       // The next event tells of room: before it nothing has to look for any.
-      const descriptor_lock held(loop(), to);
+      const descriptor_lock held(loop().core(), to);
       note_not_ready(to.queue[direction_out]);
     });
     return result;

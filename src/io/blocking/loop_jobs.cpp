@@ -57,7 +57,7 @@ blocking_jobs* loop_jobs::taker() noexcept {
 }
 
 void loop_jobs::run(io_op& op) noexcept {
-  if (!counts_as_work(op)) --loop_.outstanding_;
+  if (!counts_as_work(op)) --loop_.core().outstanding;
   if (is_file(op.kind)) {
     static_cast<file_operation&>(op).on_thread = true;
     ++op.target->in_kernel;
@@ -82,7 +82,7 @@ void loop_jobs::performed_entry(queue_entry* entry, runner* where) {
 }
 
 void loop_jobs::take_back(io_op& op) noexcept {
-  const descriptor_lock held(loop_, *op.target);
+  const descriptor_lock held(loop_.core(), *op.target);
   finish(op);
 }
 
@@ -93,7 +93,7 @@ void loop_jobs::finish(io_op& op) noexcept {
     static_cast<file_operation&>(op).on_thread = false;
     return loop_.take_file_result(static_cast<file_operation&>(op), op.result);
   }
-  if (!counts_as_work(op)) ++loop_.outstanding_;
+  if (!counts_as_work(op)) ++loop_.core().outstanding;
   loop_.finish(op, op.result);
 }
 

@@ -44,7 +44,7 @@ class dump_order : public loop_command {
 }  // namespace
 
 void io_loop::dump(text_sink out, std::size_t groups_max) noexcept {
-  if (closing_) return;
+  if (core().closing) return;
   if (has_threads_inside()) {
     out.write("tasks of a context for several threads are listed while none runs it\n");
     return;

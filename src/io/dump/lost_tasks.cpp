@@ -54,8 +54,8 @@ class log_line {
 }  // namespace
 
 void io_loop::report_lost_tasks(bool ends) noexcept {
-  if (trees_.empty() || lost_tasks_reported_ || is_forked_copy()) return;
-  if (!queue_.empty() || mail_.has_mail()) return;
+  if (trees_.empty() || lost_tasks_reported_ || core().is_forked_copy()) return;
+  if (!core().queue.empty() || mail_.has_mail()) return;
   const lost_tasks lost = find_lost_tasks(*this, !ends);
   if (lost.count == 0) return;
   lost_tasks_reported_ = true;

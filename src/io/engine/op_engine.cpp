@@ -30,8 +30,8 @@ bool is_untried(const io_op& op) noexcept {
 
 // --- starting ------------------------------------------------------------------------------------
 
-op_engine::op_engine(io_loop& loop, const io_context::options& how)
-    : driver_host(loop, how.threads_ > 1, how.speculation_),
+op_engine::op_engine(io_loop& loop, mailbox& mail, const io_context::options& how)
+    : core_(loop, mail, how.threads_ > 1, how.speculation_),
       shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads_))
                   : nullptr),
@@ -43,7 +43,7 @@ op_engine::op_engine(io_loop& loop, const io_context::options& how)
 
 void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
-    ++outstanding_;
+    ++core_.outstanding;
     if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
     queue_completion(op, op.result);
   }
@@ -56,11 +56,11 @@ void op_engine::start(io_op& op) noexcept {
     return false;
   }
   if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
-  if (closing_) {
+  if (core_.closing) {
     op.result = -ECANCELED;
     return true;
   }
-  ++outstanding_;
+  ++core_.outstanding;
   if (op.kind == op_kind::job) {
     run_blocking(op);
   } else {
@@ -72,13 +72,14 @@ void op_engine::start(io_op& op) noexcept {
 bool op_engine::start_immediate(io_op& op) noexcept {
   if (!has_direction(op.kind)) return start_undirected(op);
   descriptor& d = *op.target;
-  if (closing_ || d.fd < 0 || (is_closing(d) | d.expired)) {
-    op.result = closing_ ? -ECANCELED : d.fd < 0 || is_closing(d) ? -EBADF : timeout_result;
+  if (core_.closing || d.fd < 0 || (is_closing(d) | d.expired)) {
+    op.result = core_.closing ? -ECANCELED : d.fd < 0 || is_closing(d) ? -EBADF : timeout_result;
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
-  if (q.current != nullptr || !(is_vain(op, q) || batches(op, q))) return start_in_turn(op, d, q);
-  ++outstanding_;
+  if (q.current != nullptr || !(is_vain(op, q) || core_.batches(op, q)))
+    return start_in_turn(op, d, q);
+  ++core_.outstanding;
   q.current = &op;
   lend_buffers(op);
   driver_->submit(op);
@@ -97,13 +98,13 @@ bool op_engine::start_immediate(io_op& op) noexcept {
       note_ready(q);
       if (attempt(op)) return true;
     }
-    ++outstanding_;
+    ++core_.outstanding;
     advance(op, op_event::queue);
     q.waiting.push(&op);
     return false;
   }
   if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
-  ++outstanding_;
+  ++core_.outstanding;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
   return false;
@@ -112,7 +113,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
 void op_engine::hand_over(io_op& op) noexcept {
   lend_buffers(op);
   if (op.kind == op_kind::file_in_order) {  // the calls before it have moved the position
-    static_cast<file_operation&>(op).offset = position_of(*system_, *op.target);
+    static_cast<file_operation&>(op).offset = position_of(*core_.sys, *op.target);
   } else if (is_untried(op)) {
     note_ready(op.target->queue[direction_of(op.kind)]);
   }
@@ -147,7 +148,7 @@ void op_engine::attempt_entry(queue_entry* entry, runner* where) {
 void op_engine::queue_late_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
   op.run = &late_attempt_entry;
-  queue_.push(&op);
+  core_.queue.push(&op);
 }
 
 void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
@@ -162,7 +163,7 @@ void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
 void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
   op_engine& self = *op.target->loop;
   const bool ended =
-      self.is_shared_ ? self.attempt_queued_locked(op, late) : self.attempt_queued(op, late);
+      self.core_.is_shared ? self.attempt_queued_locked(op, late) : self.attempt_queued(op, late);
   if (ended) op.complete(&op, where);
 }
 
@@ -182,7 +183,7 @@ inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
     q.predictor.late_attempt_failed();  // taken back below if it finds data
   }
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-  const bool usual = !is_shared_ && (op.flags & ends) == 0;  // nothing cancels it meanwhile
+  const bool usual = !core_.is_shared && (op.flags & ends) == 0;  // nothing cancels it meanwhile
   if (!(usual ? attempt(op) : attempt_current(op))) {
     if (usual && !pause_if_exhausted(op)) hand_over(op);
     return false;
@@ -190,7 +191,7 @@ inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
   if (late) {
     learnt.late_attempt_succeeded();
     q.predictor = learnt;
-    if (rules_.learns) q.arming.note_unarmed(true);
+    if (core_.rules.learns) q.arming.note_unarmed(true);
   }
   if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
   return_buffers(op);
@@ -223,7 +224,7 @@ bool op_engine::attempt_current(io_op& op) noexcept {
 bool op_engine::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_shared_) [[unlikely]]
+  if (core_.is_shared) [[unlikely]]
     return attempt_shared(op, d, q);
   return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
 }
@@ -241,7 +242,8 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
   context_stats& counters = counters_here();
   while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
-    const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
+    const std::ptrdiff_t r =
+        core_.is_shared ? make_call_unlocked(op) : perform_transfer(*core_.sys, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       note_not_ready(q);
@@ -256,7 +258,7 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
     const std::size_t asked = wanted - op.transferred;
     op.transferred += moved;
     op.result = 0;
-    if (receiving) rules_.note_received(d, q, asked, moved);
+    if (receiving) core_.rules.note_received(d, q, asked, moved);
     if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
   }
   return false;
@@ -283,7 +285,7 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where != nullptr) {
     descriptor& d = *op.target;
-    if (d.loop->is_shared_) return deliver_locked(op, where);
+    if (d.loop->core_.is_shared) return deliver_locked(op, where);
     direction& q = d.queue[direction_of(op.kind)];
     if (q.undelivered == &op) q.undelivered = nullptr;
   }
@@ -293,7 +295,7 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
 [[gnu::noinline]] void op_engine::deliver_locked(io_op& op, runner* where) {
   {
     descriptor& d = *op.target;
-    const descriptor_lock held(*d.loop, d);
+    const descriptor_lock held(d.loop->core_, d);
     direction& q = d.queue[direction_of(op.kind)];
     if (q.undelivered == &op) q.undelivered = nullptr;
   }
@@ -310,7 +312,7 @@ void op_engine::leave_direction(io_op& op) noexcept {
     if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
     return;
   }
-  if ((op.flags & io_op::flag_steps) != 0 && !closing_ && !is_closing(*op.target)) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !core_.closing && !is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
@@ -350,7 +352,7 @@ void start_operation(io_op& op) noexcept {
 [[gnu::noinline]] void op_engine::start_elsewhere(io_op& op) noexcept {
   {
     const object_use inside = use_for(op);
-    if (is_shared()) return start_shared(op);
+    if (core_.is_shared) return start_shared(op);
   }
   advance(op, op_event::mail);
   op.run = &start_entry;

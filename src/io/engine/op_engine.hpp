@@ -16,6 +16,7 @@
 #include "io/blocking/loop_jobs.hpp"
 #include "io/driver/driver.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/op/accept_pause.hpp"
 #include "io/op/lease_pool.hpp"
 #include "io/shared/shared_runners.hpp"
@@ -31,30 +32,30 @@ class op_engine : public driver_host {
   static constexpr unsigned late_entries_min = 8;  ///< entries that give the data time to arrive
 
   // --- any thread
-  /// Returns whether the caller may touch the loop: it runs an exclusive loop, or holds the lock of
-  /// a shared one.
-  bool on_runner() const noexcept { return runner::current() == &runner_; }
+  bool on_runner() const noexcept { return core_.on_runner(); }
   /// Returns whether the caller is inside run() of a shared loop.
   bool in_handler() const noexcept { return shared_ != nullptr && shared_->running_here(); }
   /// Returns whether the caller runs an exclusive loop, so that no other thread may touch the loop
   /// meanwhile.
-  bool runs_alone() const noexcept { return !is_shared_ && on_runner(); }
+  bool runs_alone() const noexcept { return !core_.is_shared && on_runner(); }
   /// Returns whether a thread is inside run() of a shared loop.
   bool has_threads_inside() const noexcept { return shared_ != nullptr && shared_->is_inside(); }
   /// Returns whether the caller is the runner or inside run(), so that the loop will run the
   /// entries that the caller queues.
   bool runs_here() const noexcept { return on_runner() || in_handler(); }
-  runner& run_state() noexcept { return runner_; }
+  loop_core& core() noexcept { return core_; }
+  const loop_core& core() const noexcept { return core_; }
+  runner& run_state() noexcept { return core_.run_state; }
+  system& sys() noexcept { return *core_.sys; }
   driver& drv() noexcept { return *driver_; }
   loop_jobs& jobs() noexcept { return jobs_; }
   /// Returns the descriptor of vacant objects, such as moved-from ones, and of operations without a
   /// descriptor. It is never open.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
-  descriptor_table& descriptors() noexcept { return descriptors_; }
 
   /// Queues `entry` in the queue that the caller's thread runs.
   void enqueue(queue_entry* entry) noexcept {
-    has_own_queue() ? shared_->queue_here(entry) : queue_.push(entry);
+    core_.has_own_queue() ? shared_->queue_here(entry) : core_.queue.push(entry);
   }
 
   // --- starting
@@ -131,7 +132,7 @@ class op_engine : public driver_host {
   class operation_lock;
 
  protected:
-  op_engine(io_loop& loop, const io_context::options& how);
+  op_engine(io_loop& loop, mailbox& mail, const io_context::options& how);
   ~op_engine() = default;
 
   // --- implemented by the loop
@@ -148,7 +149,7 @@ class op_engine : public driver_host {
   /// Ends all operations that the kernel holds, in a child of fork.
   virtual void give_up_kernel_state() noexcept = 0;
   void after_fork_in_child() noexcept {
-    if (is_forked_copy() && !left_to_parent_) [[unlikely]]
+    if (core_.is_forked_copy() && !core_.left_to_parent) [[unlikely]]
       give_up_kernel_state();
   }
 
@@ -163,10 +164,7 @@ class op_engine : public driver_host {
   void give_up(descriptor& d) noexcept;
   static void start_entry(queue_entry* entry, runner* where);
 
-  runner runner_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, as far as the runner has counted them
-  bool closing_ = false;
-  bool left_to_parent_ = false;  // this is a child of fork
+  loop_core core_;
   std::unique_ptr<driver> driver_;
   // The threads of a shared loop read it all the time; the data that they write is in other cache
   // lines.
@@ -178,16 +176,14 @@ class op_engine : public driver_host {
 
  private:
   // --- the queue and the counters of the calling thread
-  /// Returns whether the caller is a handler of a shared loop, without the loop's lock.
-  bool has_own_queue() const noexcept { return is_shared_ && !on_runner(); }
   context_stats& counters_here() noexcept {
-    return has_own_queue() ? shared_runners::here().seen : counters_;
+    return core_.has_own_queue() ? shared_runners::here().seen : core_.counters;
   }
   void count_outstanding(int change) noexcept {
-    if (has_own_queue()) [[unlikely]] {
+    if (core_.has_own_queue()) [[unlikely]] {
       shared_->count_outstanding_here(change);
     } else {
-      outstanding_ += static_cast<std::uint64_t>(std::int64_t{change});
+      core_.outstanding += static_cast<std::uint64_t>(std::int64_t{change});
     }
   }
 
@@ -241,7 +237,7 @@ class op_engine : public driver_host {
 class op_engine::shared_lock {
  public:
   explicit shared_lock(op_engine& engine) noexcept
-      : engine_(engine), bound_((engine.shared_->lock(), engine.runner_)) {}
+      : engine_(engine), bound_((engine.shared_->lock(), engine.core_.run_state)) {}
   ~shared_lock() { engine_.shared_->unlock(); }
   shared_lock(const shared_lock&) = delete;
   shared_lock& operator=(const shared_lock&) = delete;
@@ -255,7 +251,7 @@ class op_engine::shared_lock {
 class op_engine::operation_lock {
  public:
   operation_lock(op_engine& engine, descriptor& d, op_kind kind) noexcept
-      : engine_(engine.is_shared_ ? &engine : nullptr), d_(d) {
+      : engine_(engine.core_.is_shared ? &engine : nullptr), d_(d) {
     if (engine_ != nullptr) [[unlikely]]
       acquire(kind);
   }

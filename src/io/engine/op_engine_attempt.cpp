@@ -31,7 +31,7 @@ void note_messages(const io_op& op, direction& q, runner& where) noexcept {
 
 /// Makes the system call of an attempt.
 inline std::ptrdiff_t op_engine::make_call(io_op& op) noexcept {
-  return is_shared_ ? make_call_unlocked(op) : perform(*system_, op);
+  return core_.is_shared ? make_call_unlocked(op) : perform(*core_.sys, op);
 }
 
 bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
@@ -79,26 +79,26 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = -ENOMEM;
     if (leases_->buffers() == 0) return true;
     op.flags |= io_op::flag_exhausted;
-    ++counters_.lease_waits;
+    ++core_.counters.lease_waits;
     return false;
   }
   lease_slot& taken = *static_cast<lease_slot*>(op.address);
-  ++counters_.attempts;
+  ++core_.counters.attempts;
   io_vector room{taken.data, leases_->bytes()};
-  const std::ptrdiff_t r = is_socket(d) ? receive_from(*system_, d, room.data, room.bytes)
-                                        : system_->read(d.fd, &room, 1);
+  const std::ptrdiff_t r = is_socket(d) ? receive_from(*core_.sys, d, room.data, room.bytes)
+                                        : core_.sys->read(d.fd, &room, 1);
   if (r > 0) {
-    ++counters_.leases;
+    ++core_.counters.leases;
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));
     op.transferred = static_cast<std::size_t>(r);
     op.result = 0;
-    rules_.note_received(d, q, room.bytes, op.transferred);
+    core_.rules.note_received(d, q, room.bytes, op.transferred);
     return true;
   }
   op.address = nullptr;
   leases_->put_back(taken);
   if (r == -EAGAIN) {
-    ++counters_.wrong_attempts;
+    ++core_.counters.wrong_attempts;
     note_not_ready(q);
     return false;
   }
@@ -132,7 +132,7 @@ void op_engine::leave_pause(io_op& op) noexcept {
 /// Makes `op`, whose first step has finished inside start(), the current operation of its
 /// direction.
 void op_engine::hold_direction(io_op& op) noexcept {
-  if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
+  if (core_.closing || op.target->fd < 0 || is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   // otherwise its stream had expired, and another operation is current
   if (q.current == nullptr) q.current = &op;
@@ -160,7 +160,7 @@ void op_engine::end_steps(io_op& op) noexcept {
 
 bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {
   io_loop& loop = loop_of(op);
-  if (runner::current() != nullptr || loop.is_shared()) return begin(op);
+  if (runner::current() != nullptr || loop.core().is_shared) return begin(op);
   bool done = false;
   const auto begin_here = [&](io_loop& here) {
     here.run_state().refill();

@@ -50,7 +50,7 @@ std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) no
 
 std::size_t op_engine::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   if (is_sending(d)) flush_sends();
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
@@ -68,7 +68,7 @@ std::size_t op_engine::cancel_all(descriptor& d) noexcept {
 void op_engine::cancel(io_op& op, bool try_first) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) return cancel_wait(op);
   if (op.kind == op_kind::job) return cancel_blocking(op);
-  const descriptor_lock held(*this, *op.target);
+  const descriptor_lock held(core_, *op.target);
   if (is_sending(*op.target)) flush_sends();
   cancel_directed(op, try_first);
 }
@@ -93,7 +93,7 @@ void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
 }
 
 void op_engine::expire(descriptor& d) noexcept {
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   d.expired = true;
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
@@ -118,7 +118,7 @@ void op_engine::abandon(direction& q) noexcept {
   // descriptor may have another owner: so it loses its descriptor. On a shared loop it keeps it,
   // because other threads find the lock through it.
   op->flags |= io_op::flag_cancelled;
-  if (!is_shared()) op->target = &no_descriptor_;
+  if (!core_.is_shared) op->target = &no_descriptor_;
   q.current = nullptr;
   while (!q.waiting.empty()) queue_completion(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }

@@ -15,7 +15,7 @@
 namespace beck::detail {
 
 void op_engine::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   open_locked(d, fd, nature);
 }
 
@@ -37,7 +37,7 @@ void op_engine::open_locked(descriptor& d, int fd, descriptor_nature nature) noe
 
 void op_engine::close(descriptor& d) noexcept {
   after_fork_in_child();
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   disarm(d);
   wait_until_untried(d);
   if (is_closing(d)) return;
@@ -49,7 +49,7 @@ void op_engine::close(descriptor& d) noexcept {
     if (driver_->detach(d)) return close_now(d);
     advance(d, slot_event::wait);
   } else if (d.orphaned) {
-    descriptors_.free(d);
+    core_.descriptors.free(d);
   }
 }
 
@@ -63,14 +63,14 @@ void op_engine::close_now(descriptor& d) noexcept {
   // that has the number by then.
   if (const int fd = std::exchange(d.fd, -1); fd >= 0) {
     if (std::exchange(d.leaves_child, false)) {
-      system_->leave_child(fd);
+      core_.sys->leave_child(fd);
     } else {
-      system_->close(fd);
+      core_.sys->close(fd);
     }
   }
   advance(d, slot_event::close);
   ++d.generation;
-  if (d.orphaned) descriptors_.free(d);
+  if (d.orphaned) core_.descriptors.free(d);
   if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor number is free again
 }
 
@@ -80,7 +80,7 @@ void op_engine::close_if_idle(descriptor& d) noexcept {
 
 int op_engine::release(descriptor& d) noexcept {
   after_fork_in_child();
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   wait_until_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
   if (is_sending(d)) flush_sends();

@@ -39,29 +39,30 @@ bool op_engine::attempt_cached(file_operation& op) noexcept {
   if (needs_no_call(op)) return true;
   if (is_path_call(op.call)) return attempt_in_memory(static_cast<status_operation&>(op));
   if (!is_file_read(op.call) || driver_->makes_file_calls()) return false;
-  while (runner_.spend(runner::call_weight)) {
-    ++counters_.attempts;
-    const std::ptrdiff_t r = perform_cached(*system_, op);
+  while (core_.run_state.spend(runner::call_weight)) {
+    ++core_.counters.attempts;
+    const std::ptrdiff_t r = perform_cached(*core_.sys, op);
     if (r == -EAGAIN) {
-      ++counters_.wrong_attempts;
+      ++core_.counters.wrong_attempts;
       return false;
     }
     op.result = result_of_call(op, r);
-    if (r > 0) runner_.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
+    if (r > 0) core_.run_state.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
     if (op.result < 0 || (op.flags & io_op::flag_all) == 0 || bytes_left(op) == 0) return true;
   }
   return false;
 }
 
 bool op_engine::attempt_in_memory(status_operation& op) noexcept {
-  if ((op.flags & io_op::flag_tried) != 0 || !runner_.spend(runner::call_weight)) return false;
-  ++counters_.attempts;
+  if ((op.flags & io_op::flag_tried) != 0 || !core_.run_state.spend(runner::call_weight))
+    return false;
+  ++core_.counters.attempts;
   op.flags |= io_op::flag_tried;
   op.resolve |= resolve_cached;
-  const std::ptrdiff_t r = perform_file(*system_, op);
+  const std::ptrdiff_t r = perform_file(*core_.sys, op);
   op.resolve &= ~resolve_cached;
   if (r == -EAGAIN) {
-    ++counters_.wrong_attempts;
+    ++core_.counters.wrong_attempts;
     return false;
   }
   op.result = result_of_call(op, r);
@@ -79,7 +80,7 @@ bool status_operation::await_ready() noexcept {
 }
 
 bool op_engine::attempt_in_order(file_operation& op) noexcept {
-  op.offset = position_of(*system_, *op.target);
+  op.offset = position_of(*core_.sys, *op.target);
   if (!attempt_cached(op)) return false;
   move_position(op);
   return true;
@@ -88,7 +89,7 @@ bool op_engine::attempt_in_order(file_operation& op) noexcept {
 /// Starts a call on a file. Returns true if `op` has its result.
 bool op_engine::start_file(file_operation& op) noexcept {
   const descriptor& d = *op.target;
-  if (closing_) {
+  if (core_.closing) {
     op.result = -ECANCELED;
   } else if (op.call == file_call::open && &d != &no_descriptor_ && !is_closing(d)) {
     op.result = d.fd >= 0 ? already_open_result : 0;
@@ -96,7 +97,7 @@ bool op_engine::start_file(file_operation& op) noexcept {
     op.result = d.fd < 0 || is_closing(d) ? -EBADF : refused_offset(op);
   }
   if (op.result < 0 || attempt_cached(op)) return true;
-  ++outstanding_;
+  ++core_.outstanding;
   link(op);
   hand_over(op);
   return false;
@@ -134,9 +135,9 @@ void op_engine::abandon_all(descriptor& d) noexcept {
 /// closes `fd`, if the object was closed or opened meanwhile, or `op` was cancelled.
 int op_engine::take_opened(file_operation& op, int fd) noexcept {
   descriptor& d = *op.target;
-  const bool unwanted = closing_ || is_closing(d) || d.orphaned || d.fd >= 0;
+  const bool unwanted = core_.closing || is_closing(d) || d.orphaned || d.fd >= 0;
   if (unwanted || (op.flags & io_op::flag_cancelled) != 0) {
-    system_->close(fd);
+    core_.sys->close(fd);
     return d.fd >= 0 && !is_closing(d) ? already_open_result : -ECANCELED;
   }
   open_file_locked(d, fd, static_cast<unsigned>(op.length));
@@ -144,7 +145,7 @@ int op_engine::take_opened(file_operation& op, int fd) noexcept {
 }
 
 void op_engine::open_file(descriptor& d, int fd, unsigned flags) noexcept {
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(core_, d);
   open_file_locked(d, fd, flags);
 }
 
@@ -157,7 +158,7 @@ void op_engine::open_file_locked(descriptor& d, int fd, unsigned flags) noexcept
   d.resident = resident_range();
   d.memory_alignment = d.offset_alignment = 0;
   if ((flags & O_DIRECT) != 0) {
-    system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
+    core_.sys->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
   }
 }
 

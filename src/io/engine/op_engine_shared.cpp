@@ -35,14 +35,14 @@ void op_engine::unlock_all(descriptor& d) noexcept {
 
 void op_engine::relock_all(descriptor& d) noexcept {
   if (on_runner()) shared_->lock();
-  descriptor_lock::acquire(*this, d);
+  descriptor_lock::acquire(core_, d);
 }
 
 void op_engine::operation_lock::acquire(op_kind kind) noexcept {
   // Other kinds need the loop's lock: an accept may have to pause, and waits and connects are rare.
   const bool inside = moves_bytes(kind) && engine_->in_handler();
   if (!inside && !engine_->on_runner()) all_.emplace(*engine_);
-  descriptor_lock::acquire(*engine_, d_);
+  descriptor_lock::acquire(engine_->core_, d_);
 }
 
 void op_engine::operation_lock::release() noexcept {
@@ -54,7 +54,7 @@ void op_engine::operation_lock::release() noexcept {
 
 /// As make_call(), on a shared loop: without locks if the kind allows that.
 std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
-  if (!may_run_unlocked(op.kind)) return perform(*system_, op);
+  if (!may_run_unlocked(op.kind)) return perform(*core_.sys, op);
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   runner& where = *runner::current();
@@ -65,7 +65,7 @@ std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
     q.trying = true;
     unlock_all(d);
     shared_->yield_point();
-    const std::ptrdiff_t r = perform(*system_, op);
+    const std::ptrdiff_t r = perform(*core_.sys, op);
     shared_->yield_point();
     relock_all(d);
     where.refill();  // other threads have spent it if it is the loop's
@@ -95,7 +95,7 @@ void op_engine::wait_until_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
   };
-  while (is_tried() && !is_forked_copy() && !planted(planted_bug::hasty_close)) {
+  while (is_tried() && !core_.is_forked_copy() && !planted(planted_bug::hasty_close)) {
     unlock_all(d);
     shared_->yield();
     relock_all(d);
@@ -113,7 +113,7 @@ void op_engine::start_shared(io_op& op) noexcept {
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   count_outstanding(1);
-  if (closing_) return queue_completion(op, -ECANCELED);
+  if (core_.closing) return queue_completion(op, -ECANCELED);
   if (d.fd < 0 || is_closing(d)) return queue_completion(op, -EBADF);
   if (d.expired) return queue_completion(op, timeout_result);
   direction& q = d.queue[direction_of(op.kind)];

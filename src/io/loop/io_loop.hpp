@@ -58,7 +58,7 @@ class io_loop final : public op_engine {
   /// ran.
   std::size_t step(std::size_t handlers);
   /// Returns whether run() would have something to run or to wait for.
-  bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
+  bool has_work() const noexcept { return !stopped() && (!core().queue.empty() || !out_of_work()); }
   /// Returns the time at which a wait must end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
   /// Does the first half of the destructor's work, for loops that may hold objects of one another:
@@ -79,7 +79,7 @@ class io_loop final : public op_engine {
       shared_->queue_here(entry);
       shared_->announce();
     } else if (on_runner()) {
-      queue_.push(entry);
+      core().queue.push(entry);
     } else {
       mail_.push(entry);
     }
@@ -123,7 +123,7 @@ class io_loop final : public op_engine {
   /// that other threads have started come before what the caller does now.
   bool acts_as_runner() noexcept {
     if (!on_runner()) return false;
-    if (mail_.has_mail() || is_forked_copy()) [[unlikely]]
+    if (mail_.has_mail() || core().is_forked_copy()) [[unlikely]]
       take_mail();
     return true;
   }
@@ -133,7 +133,7 @@ class io_loop final : public op_engine {
   /// Sends a command to the thread that runs the loop and therefore keeps the caller from carrying
   /// the command out. If that thread has left the loop meanwhile, this call carries it out.
   void send_order(queue_entry* order) noexcept {
-    if (is_forked_copy()) [[unlikely]]
+    if (core().is_forked_copy()) [[unlikely]]
       return;  // no thread will ever carry it out
     send_command(order);
     carry_out_commands();
@@ -143,7 +143,7 @@ class io_loop final : public op_engine {
   /// Returns whether this is a child of fork and another thread was inside the loop at the fork.
   /// The child's copy may then be half changed for ever: as_runner() does nothing, and destroying
   /// an object only closes its descriptor.
-  bool in_doubt() const noexcept { return is_forked_copy() && is_in_doubt(); }
+  bool in_doubt() const noexcept { return core().is_forked_copy() && is_in_doubt(); }
   void close_in_doubt(descriptor& d) noexcept;
   /// Ends the program if it is a child of fork: only the parent may run the loop.
   void expect_own_process() const noexcept;
@@ -177,7 +177,7 @@ class io_loop final : public op_engine {
   void finish_signal_wait(signal_wait& op, int result) noexcept;
 
   // --- parts
-  mailbox& mail() noexcept override { return mail_; }
+  mailbox& mail() noexcept { return mail_; }
   /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
   /// it. Any thread.
   void send_command(queue_entry* command) noexcept override;
@@ -212,7 +212,7 @@ class io_loop final : public op_engine {
   /// Calls `see(queue_entry&)` for each entry of the queue, oldest first, for dumps.
   template <class See>
   void each_queued(See&& see) const noexcept {
-    for (queue_entry* at = queue_.front(); at != nullptr; at = at->next) see(*at);
+    for (queue_entry* at = core().queue.front(); at != nullptr; at = at->next) see(*at);
   }
   /// Returns the trees of tasks, for dumps.
   const task_trees& trees() const noexcept { return trees_; }
@@ -340,7 +340,7 @@ template <class Action>
 bool io_loop::as_borrower(Action& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
-  if (is_shared()) {
+  if (core().is_shared) {
     const shared_lock held(*this);
     take_mail();
     action(*this);
@@ -348,7 +348,7 @@ bool io_loop::as_borrower(Action& action) noexcept {
   }
   if (!slot_.take(runner_slot::holder::borrower)) return false;
   {
-    const runner::binding bound(runner_);
+    const runner::binding bound(core().run_state);
     take_mail();
     action(*this);
   }

@@ -36,8 +36,8 @@ void signal_state::deliver() noexcept {
 
 void io_loop::start_signal_wait(signal_wait& op) noexcept {
   signal_state& set = *op.set;
-  ++outstanding_;
-  if (closing_) return queue_completion(op, -ECANCELED);
+  ++core().outstanding;
+  if (core().closing) return queue_completion(op, -ECANCELED);
   if (set.inbox == nullptr) return queue_completion(op, -EBADF);
   if (set.first == nullptr) {
     if (set.inbox->take(op.info)) return queue_completion(op, 0);

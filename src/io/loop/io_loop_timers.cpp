@@ -46,19 +46,19 @@ void timer_operation::begin() noexcept {
 inline void io_loop::start_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   op.expired = &expire_timer;
-  if (closing_ || timer.clock != clock_kind::steady || &timer == &no_timer_ || timers_.is_full())
-      [[unlikely]] {
+  if (core().closing || timer.clock != clock_kind::steady || &timer == &no_timer_ ||
+      timers_.is_full()) [[unlikely]] {
     return start_rare_timer(op);
   }
   join(timer, op);
-  ++outstanding_;
+  ++core().outstanding;
   timers_.add(op);
 }
 
 void io_loop::start_rare_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
-  ++outstanding_;
-  if (closing_) return queue_completion(op, -ECANCELED);
+  ++core().outstanding;
+  if (core().closing) return queue_completion(op, -ECANCELED);
   if (&timer == &no_timer_) return queue_completion(op, -EBADF);
   const bool added = timer.clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
   if (!added) return queue_completion(op, -ENOMEM);
@@ -82,9 +82,9 @@ void io_loop::finish_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
   advance(op, op_event::finish);
-  --outstanding_;
+  --core().outstanding;
   op.run = op.complete;
-  queue_.push(&op);
+  core().queue.push(&op);
 }
 
 void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
@@ -114,10 +114,11 @@ std::int64_t io_loop::next_deadline() noexcept {
 void io_loop::expire_timers() noexcept {
   const std::int64_t earliest = next_deadline();
   if (earliest == no_deadline) return;
-  std::int64_t now = system_->now();
+  std::int64_t now = core().sys->now();
   if (planted(planted_bug::early_timer)) now += 20'000;
   if (earliest > now) return;
-  runner_.read_at = now;  // else a handler would find its wait not due yet, and set it again
+  core().run_state.read_at =
+      now;  // else a handler would find its wait not due yet, and set it again
   if (accepts_.retry_at() <= now) accepts_.resume();
   // Takes one batch: a timer that a handler arms with a duration of zero expires in the next
   // iteration, after the kernel was polled for I/O.

@@ -41,7 +41,7 @@ void expect_alone(descriptor& d, const char* function) noexcept {
 /// Returns whether an operation is in flight on the slot, or has its completion still in the run
 /// queue.
 bool has_operations(io_loop& loop, descriptor& d) noexcept {
-  const descriptor_lock held(loop, d);
+  const descriptor_lock held(loop.core(), d);
   for (const direction& q : d.queue) {
     if (q.current != nullptr || q.undelivered != nullptr) return true;
   }
@@ -72,10 +72,10 @@ int openable(const descriptor& d) noexcept {
 }
 
 io_object::io_object(const any_io_executor& executor)
-    : descriptor_(loop_of(executor).descriptors().allocate(executor)) {}
+    : descriptor_(loop_of(executor).core().descriptors.allocate(executor)) {}
 
 io_object::io_object(io_context& context, const any_io_executor& executor)
-    : descriptor_(loop_of(context.get_executor()).descriptors().allocate(executor)) {}
+    : descriptor_(loop_of(context.get_executor()).core().descriptors.allocate(executor)) {}
 
 io_object::io_object(io_object&& other) noexcept
     // NOLINTNEXTLINE(performance-move-constructor-init): both keep the executor
@@ -105,7 +105,7 @@ void io_object::become_vacant() noexcept {
 descriptor* io_object::slot_to_open() noexcept {
   if (!vacated_) return descriptor_;
   try {
-    descriptor_ = descriptor_->loop->descriptors().allocate(vacated_);
+    descriptor_ = descriptor_->loop->core().descriptors.allocate(vacated_);
     vacated_ = any_io_executor();
   } catch (const std::exception&) {  // there is no free slot; openable() reports that
   }
@@ -145,7 +145,7 @@ void io_object::close(error_code& ec) noexcept {
   if (closed) return;
   if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
   try {  // the slot is still closing, so this object continues with a fresh one
-    descriptor_ = d.loop->descriptors().allocate(d.executor);
+    descriptor_ = d.loop->core().descriptors.allocate(d.executor);
   } catch (const std::exception&) {
     become_vacant();
   }
@@ -205,7 +205,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     ec = error::make_error_code(error::operation_not_supported);
     return;
   }
-  descriptor* const to = loop.descriptors().allocate(executor);
+  descriptor* const to = loop.core().descriptors.allocate(executor);
   to->user_non_blocking = from.user_non_blocking;
   int fd = -EBUSY;  // also if another thread runs the context
   const auto take_out = [&](io_loop& l) {
@@ -217,7 +217,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
   };
   if (!from.loop->as_runner(take_out) || fd < 0) {
     to->orphaned = true;
-    loop.descriptors().free(*to);
+    loop.core().descriptors.free(*to);
     ec = make_error(fd);
     return;
   }

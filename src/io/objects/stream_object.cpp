@@ -23,7 +23,7 @@ namespace detail {
 bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
   if (d.expiry.is_armed()) timers_.remove(d.expiry);
   d.expired = false;
-  if (when == no_deadline || closing_) return true;
+  if (when == no_deadline || core().closing) return true;
   d.expiry.deadline = when;
   d.expiry.expired = &expire_descriptor;
   return timers_.add(d.expiry);
@@ -46,7 +46,7 @@ struct expiry_order : loop_command {
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);
     free_block(self);
-    const descriptor_lock held(*what.d->loop, *what.d);
+    const descriptor_lock held(what.d->loop->core(), *what.d);
     if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
   }
 
@@ -63,7 +63,7 @@ void set_limit(descriptor& d, std::int64_t when) {
   const object_use inside = use_of(d, "expires");
   bool done = true;
   const auto set_here = [&](io_loop& l) {
-    const descriptor_lock held(l, d);
+    const descriptor_lock held(l.core(), d);
     done = l.expire_at(d, when);
   };
   if (!loop.as_runner(set_here)) {

@@ -65,7 +65,7 @@ accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
 }
 
 void accept_pause::add(io_op& op) noexcept {
-  ++loop_.counters().retries;
+  ++loop_.core().counters.retries;
   const std::int64_t now = loop_.sys().now();
   const bool is_first = pause_ns_ == 0 && now >= quiet_until_;
   if (is_first && reason_.load(std::memory_order_acquire) == 0) {
@@ -95,7 +95,7 @@ void accept_pause::resume() noexcept {
   paused_ = entry_queue();
   while (!paused.empty()) {
     auto& op = *static_cast<io_op*>(paused.pop());
-    const descriptor_lock held(loop_, *op.target);
+    const descriptor_lock held(loop_.core(), *op.target);
     op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
     loop_.queue_attempt(op);
   }

@@ -13,7 +13,7 @@ bool operation_deadline::on_runner(const io_op& op) noexcept { return loop_of(op
 void operation_deadline::mail(io_op& op, begin_function begin) noexcept {
   io_loop& loop = loop_of(op);
   const object_use inside = use_for(op);
-  if (loop.is_shared()) {  // the caller becomes its runner for a moment
+  if (loop.core().is_shared) {  // the caller becomes its runner for a moment
     loop.as_runner([&op, begin](io_loop&) { begin(op); });
     return;
   }

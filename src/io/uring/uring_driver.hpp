@@ -59,6 +59,7 @@ namespace beck::detail {
 
 class file_operation;
 class driver_host;
+struct loop_core;
 
 /// The options of a driver; tests put a scripted kernel below it.
 struct uring_driver_options {
@@ -76,7 +77,8 @@ class uring_driver final : public driver {
  public:
   /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no
   /// usable ring can be made.
-  uring_driver(driver_host& host, uring::ring_kernel& kernel, const uring_driver_options& options);
+  uring_driver(driver_host& host, loop_core& core, uring::ring_kernel& kernel,
+               const uring_driver_options& options);
   ~uring_driver() override;
 
   void attach(descriptor& d) noexcept override;
@@ -156,6 +158,7 @@ class uring_driver final : public driver {
   static constexpr unsigned batches_refused_max = 4096;
 
   driver_host& host_;
+  loop_core& core_;
   uring_driver_options options_;
   uring::ring ring_;
   std::string report_;
