@@ -13,6 +13,7 @@
 #include "base/fork_count.hpp"
 #include "io/op/descriptor_table.hpp"
 #include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
 #include "io/system/system.hpp"
 
 namespace beck::detail {
@@ -58,6 +59,15 @@ struct loop_core {
   context_stats counters;
   descriptor_table descriptors;
 };
+
+/// Sets the result of a wait for a timer or a signal, and queues its completion.
+inline void finish_wait(loop_core& core, io_op& op, int result) noexcept {
+  op.result = result;
+  advance(op, op_event::finish);
+  --core.outstanding;
+  op.run = op.complete;
+  core.queue.push(&op);
+}
 
 /// Holds the lock of a descriptor of a shared loop; does nothing on an exclusive loop.
 class descriptor_lock {

@@ -14,6 +14,7 @@
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/timed_operation.hpp>
 
+#include "base/test_build.hpp"
 #include "io/driver/driver.hpp"
 #include "io/driver/listed_sends.hpp"
 #include "io/loop/program_end.hpp"
@@ -199,6 +200,36 @@ void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   batch_over_ = false;
   core().queue.push(&batch_mark_);
 }
+
+std::int64_t io_loop::next_deadline() noexcept {
+  return std::min(timers_.earliest(), accepts_.retry_at());
+}
+
+void io_loop::expire_timers() noexcept {
+  const std::int64_t earliest = next_deadline();
+  if (earliest == no_deadline) return;
+  std::int64_t now = sys().now();
+  if (planted(planted_bug::early_timer)) now += 20'000;
+  if (earliest > now) return;
+  core().run_state.read_at =
+      now;  // else a handler would find its wait not due yet, and set it again
+  if (accepts_.retry_at() <= now) accepts_.resume();
+  timers_.expire(now);
+}
+
+void io_loop::start_wait(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return signals_.start(static_cast<signal_wait&>(op));
+  timers_.start(static_cast<timer_operation&>(op));
+}
+
+void io_loop::cancel_wait(io_op& op) noexcept {
+  if (op.state != op_state::parked) return;
+  if (op.kind == op_kind::wait_signal)
+    return signals_.finish(static_cast<signal_wait&>(op), -ECANCELED);
+  timers_.cancel(static_cast<timer_operation&>(op));
+}
+
+void io_loop::disarm(descriptor& d) noexcept { timers_.expire_at(d, no_deadline); }
 
 bool io_loop::is_command(const queue_entry& entry) noexcept {
   return entry.run == &start_entry || entry.run == &operation_deadline::start_entry ||

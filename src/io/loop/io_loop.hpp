@@ -14,18 +14,14 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/engine/op_engine.hpp"
+#include "io/loop/loop_signals.hpp"
+#include "io/loop/loop_timers.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
-#include "io/loop/timer_queue.hpp"
-#include "run/block_watch.hpp"
 #include "run/task_trees.hpp"
 
 namespace beck::detail {
-
-class signal_wait;
-class timer_operation;
-struct signal_state;
 
 class io_loop final : public op_engine {
  public:
@@ -152,52 +148,18 @@ class io_loop final : public op_engine {
   void close_all_handles() noexcept;
 
   // --- timers and signals
-  /// Returns the timers on the steady clock. A thread may add waits of its own that are not
-  /// operations; these are not outstanding work.
-  timer_queue& timers() noexcept { return timers_; }
+  loop_timers& timers() noexcept { return timers_; }
+  loop_signals& signals() noexcept { return signals_; }
   /// Adds `entry` to the timers, from a handler of a shared loop. Returns false if there is no
   /// memory.
   bool arm_elsewhere(timer_entry& entry) noexcept;
   /// Removes `entry` from the timers, if it is armed, from a handler of a shared loop.
   void disarm_elsewhere(timer_entry& entry) noexcept;
-  /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
-  /// removes the limit. Returns false if there is no memory.
-  bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  /// Ends the oldest waits for `timer`, at most `most`, and returns their number. Requires that
-  /// `most` is not 0.
-  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
-    if (timer.first != timer.last) [[unlikely]]
-      return cancel_several_waits(timer, most);
-    if (timer.first == nullptr) return 0;
-    cancel_timer(*timer.first);
-    return 1;
-  }
-  void cancel_signal_waits(signal_state& set) noexcept;
-  /// Removes the wait from its set and completes it with `result`.
-  void finish_signal_wait(signal_wait& op, int result) noexcept;
-
   // --- parts
   mailbox& mail() noexcept { return mail_; }
   /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
   /// it. Any thread.
   void send_command(queue_entry* command) noexcept override;
-  timer_state& no_timer() noexcept { return no_timer_; }
-  /// Returns the state that keep_timer() has kept, for a new timer whose waits complete on the
-  /// loop's executor. Returns nullptr if there is none, or if the caller is not the runner.
-  timer_state* take_timer(clock_kind clock) noexcept {
-    if (!on_runner() || kept_timer_ == nullptr || !recycles_blocks()) return nullptr;
-    kept_timer_->clock = clock;
-    return kept_timer_.release();
-  }
-  /// Keeps the state of a destroyed timer, which has no waits, for the next timer. Returns false if
-  /// one is kept already, or if its executor is not the loop's. Called by the runner.
-  bool keep_timer(timer_state& timer) noexcept {
-    if (kept_timer_ != nullptr || timer.executor.target() != this || !recycles_blocks())
-      return false;
-    kept_timer_.reset(&timer);
-    return true;
-  }
-  signal_state& no_signals() noexcept { return *no_signals_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
   /// Returns the functions of the loop's executor: exclusive and shared loops have different ones.
@@ -238,7 +200,6 @@ class io_loop final : public op_engine {
   class run_guard;
   friend class shared_runners;
   friend class loop_jobs;
-  friend class timer_operation;
   friend struct testing::context_seam;
 
   // --- running
@@ -292,18 +253,6 @@ class io_loop final : public op_engine {
   /// run() has no work left.
   void report_lost_tasks(bool ends) noexcept;
 
-  // --- timers and signals
-  void start_timer(timer_operation& op) noexcept;
-  [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
-  void finish_timer(timer_operation& op, int result) noexcept;
-  /// Ends a wait with operation_aborted. Out of line: its callers need no registers for it.
-  [[gnu::noinline]] void cancel_timer(timer_operation& op) noexcept;
-  [[gnu::noinline]] std::size_t cancel_several_waits(timer_state& timer, std::size_t most) noexcept;
-  static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  void start_signal_wait(signal_wait& op) noexcept;
-  void cancel_all_signal_waits() noexcept;
-
   /// A queue entry that refers to its loop.
   struct loop_entry : queue_entry {
     io_loop* loop;
@@ -312,22 +261,18 @@ class io_loop final : public op_engine {
   std::uint64_t entries_since_poll_ = 0;
   unsigned look_every_ = batch_entries_min;  // entries between two readings of the clock
   bool batch_over_ = true;
-  timer_queue timers_;
-  wall_timers wall_timers_;
+  const executor_table& own_table_;
+  io_context& context_;
+  loop_timers timers_;
+  loop_signals signals_;
   busy_poll busy_poll_;
   loop_entry batch_mark_;
   loop_entry wake_entry_;
   task_trees trees_;
   bool lost_tasks_reported_ = false;
-  const executor_table& own_table_;
-  io_context& context_;
   scope ambient_;
-  timer_state no_timer_;
-  std::unique_ptr<timer_state> kept_timer_;
-  const std::unique_ptr<signal_state> no_signals_;
-  signal_state* signal_sets_ = nullptr;  // the sets with waits
 
-  // Made by the runner, less those that it destroyed; kept_timer_ counts.
+  // Made by the runner, less those that it destroyed; the state that timers_ keeps counts.
   std::int64_t objects_here_ = 0;
   std::atomic<std::int64_t> objects_elsewhere_{0};
 
@@ -369,7 +314,8 @@ inline object_use use_of(descriptor& d, const char* function,
 /// Marks `timer` as used by a function of its object; does nothing with NDEBUG. Moved-from timers
 /// share a state, which is not checked.
 inline object_use use_of(timer_state& timer, const char* function) noexcept {
-  return {&timer == &timer.loop->no_timer() ? nullptr : &timer.used, "timer", nullptr, function};
+  return {&timer == &timer.loop->timers().vacant() ? nullptr : &timer.used, "timer", nullptr,
+          function};
 }
 
 }  // namespace beck::detail

@@ -14,7 +14,6 @@
 
 #include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/loop/signal_state.hpp"
 #include "io/op/transitions.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "run/task_trees.hpp"
@@ -26,13 +25,12 @@ constexpr duration reap_time(30'000'000'000);
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
     : op_engine(*this, mail_, how),
-      wall_timers_(*this),
-      busy_poll_(how.busy_poll_ns_),
       own_table_(core().is_shared ? io_context::shared_loop_table : io_context::loop_table),
       context_(context),
-      ambient_(executor()),
-      no_timer_(*this, executor(), clock_kind::steady),
-      no_signals_(std::make_unique<signal_state>(*this, executor())) {
+      timers_(*this, core(), executor()),
+      signals_(*this, core(), executor()),
+      busy_poll_(how.busy_poll_ns_),
+      ambient_(executor()) {
   core().run_state.ambient = &ambient_;
   batch_mark_.loop = this;
   batch_mark_.run = [](queue_entry* entry, runner*) {
@@ -82,7 +80,7 @@ io_loop::~io_loop() {
 }
 
 io_loop::object_counts io_loop::count_objects() noexcept {
-  return {core().descriptors.in_use(), objects_here_ - (kept_timer_ != nullptr ? 1 : 0) +
+  return {core().descriptors.in_use(), objects_here_ - (timers_.has_kept_state() ? 1 : 0) +
                                            objects_elsewhere_.load(std::memory_order_relaxed)};
 }
 
@@ -143,8 +141,8 @@ bool io_loop::empty_out() noexcept {
 void io_loop::cancel_everything() noexcept {
   take_mail();
   accepts_.resume();
-  while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
-  cancel_all_signal_waits();
+  timers_.cancel_all();
+  signals_.cancel_all();
   jobs_.cancel_all();
   core().descriptors.each([this](descriptor& d) {
     if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // cancelled already

@@ -20,21 +20,6 @@ void byte_stream::close() noexcept {
 
 namespace detail {
 
-bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
-  if (d.expiry.is_armed()) timers_.remove(d.expiry);
-  d.expired = false;
-  if (when == no_deadline || core().closing) return true;
-  d.expiry.deadline = when;
-  d.expiry.expired = &expire_descriptor;
-  return timers_.add(d.expiry);
-}
-
-void io_loop::disarm(descriptor& d) noexcept { expire_at(d, no_deadline); }
-
-void io_loop::expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  if (!shutting_down) loop.expire(*static_cast<descriptor_expiry&>(entry).owner);
-}
-
 namespace {
 
 /// Command that sets the deadline of a stream on the thread that runs the context. It frees itself.
@@ -47,7 +32,7 @@ struct expiry_order : loop_command {
     const expiry_order what = *static_cast<expiry_order*>(self);
     free_block(self);
     const descriptor_lock held(what.d->loop->core(), *what.d);
-    if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
+    if (what.d->generation == what.generation) what.d->loop->timers().expire_at(*what.d, what.when);
   }
 
   descriptor* d;
@@ -64,7 +49,7 @@ void set_limit(descriptor& d, std::int64_t when) {
   bool done = true;
   const auto set_here = [&](io_loop& l) {
     const descriptor_lock held(l.core(), d);
-    done = l.expire_at(d, when);
+    done = l.timers().expire_at(d, when);
   };
   if (!loop.as_runner(set_here)) {
     loop.send_order(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
