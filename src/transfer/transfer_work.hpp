@@ -43,7 +43,7 @@ class open_hold {
     if (result_ < 0 || forks_ != fork_count()) return;  // in a child of fork the count is 0 again
     d_.loop->as_runner([this](io_loop& loop) {
       --d_.in_kernel;
-      loop.close_if_idle(d_);
+      loop.descriptors().close_if_idle(d_);
     });
   }
   open_hold(const open_hold&) = delete;

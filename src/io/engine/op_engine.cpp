@@ -26,25 +26,42 @@ bool is_untried(const io_op& op) noexcept {
   return op.kind == op_kind::connect || !is_watched(*op.target);
 }
 
+/// Makes `op`, whose first step has finished inside start(), the current operation of its
+/// direction.
+void hold_direction(const loop_core& core, io_op& op) noexcept {
+  if (core.closing || op.target->fd < 0 || is_closing(*op.target)) return;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  // otherwise its stream had expired, and another operation is current
+  if (q.current == nullptr) q.current = &op;
+}
+
+/// Starts the wait for a timer or a signal.
+void start_wait(io_loop& loop, io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return loop.signals().start(static_cast<signal_wait&>(op));
+  loop.timers().start(static_cast<timer_operation&>(op));
+}
+
 }  // namespace
 
 // --- starting ------------------------------------------------------------------------------------
 
 op_engine::op_engine(io_loop& loop, mailbox& mail, const io_context::options& how)
     : core_(loop, mail, how.threads_ > 1, how.speculation_),
+      loop_(loop),
       shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads_))
                   : nullptr),
-      leases_(new lease_pool(loop, how.lease_buffers_, how.lease_bytes_)),
-      accepts_(loop),
-      jobs_(loop) {
-  no_descriptor_.loop = &loop;
-}
+      locks_(core_, shared_.get()),
+      attempts_(loop, core_, locks_, how.lease_buffers_, how.lease_bytes_),
+      cancels_(loop, *this),
+      files_(*this),
+      descriptors_(loop, *this),
+      jobs_(loop) {}
 
 void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++core_.outstanding;
-    if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
+    if ((op.flags & io_op::flag_steps) != 0) hold_direction(core_, op);
     queue_completion(op, op.result);
   }
 }
@@ -52,10 +69,10 @@ void op_engine::start(io_op& op) noexcept {
 /// Starts an operation without a direction. Returns true if it has its result.
 [[gnu::noinline]] bool op_engine::start_undirected(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) {
-    start_wait(op);
+    start_wait(loop_, op);
     return false;
   }
-  if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
+  if (op.kind == op_kind::file) return files_.start(static_cast<file_operation&>(op));
   if (core_.closing) {
     op.result = -ECANCELED;
     return true;
@@ -106,7 +123,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
   if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
   ++core_.outstanding;
   q.current = &op;
-  if (!pause_if_exhausted(op)) hand_over(op);
+  if (!attempts_.pause_if_exhausted(op)) hand_over(op);
   return false;
 }
 
@@ -126,15 +143,13 @@ void op_engine::start_entry(queue_entry* entry, runner* where) {
     op->complete(op, nullptr);
     return;
   }
-  loop_of(*op).start(*op);
+  loop_of(*op).engine().start(*op);
 }
 
-void op_engine::queue_attempt(io_op& op) noexcept {
-  advance(op, op_event::wake);
-  op.run = &attempt_entry;
-  enqueue(&op);
-}
-
+/// Runs an entry that was queued for an attempt, and completes the operation if it has a result: in
+/// the same entry, because queueing it once more would gain nothing. `Late`: no event says that
+/// there is data, and the attempt finds out.
+template <bool Late>
 void op_engine::attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
@@ -142,33 +157,35 @@ void op_engine::attempt_entry(queue_entry* entry, runner* where) {
     op.complete(&op, nullptr);
     return;
   }
-  deliver_attempt(op, where, false);
+  op_engine& self = op.target->loop->engine();
+  const bool ended =
+      self.core_.is_shared ? self.attempt_queued_locked(op, Late) : self.attempt_queued(op, Late);
+  if (ended) op.complete(&op, where);
+}
+
+void op_engine::queue_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  op.run = &attempt_entry<false>;
+  enqueue(&op);
 }
 
 void op_engine::queue_late_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  op.run = &late_attempt_entry;
+  op.run = &attempt_entry<true>;
   core_.queue.push(&op);
 }
 
-void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
-  auto& op = *static_cast<io_op*>(entry);
-  if (where == nullptr) return attempt_entry(entry, where);
-  deliver_attempt(op, where, true);
-}
-
-/// Attempts `op`, which was queued for an attempt, and completes it if it has a result: in the same
-/// entry, because queueing it once more would gain nothing. `late`: no event says that there is
-/// data, and the attempt finds out.
-void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
-  op_engine& self = *op.target->loop;
-  const bool ended =
-      self.core_.is_shared ? self.attempt_queued_locked(op, late) : self.attempt_queued(op, late);
-  if (ended) op.complete(&op, where);
+bool op_engine::list_late_attempt(io_op& op) noexcept {
+  const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
+  if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
+  advance(op, op_event::wake);
+  op.run = &attempt_entry<true>;
+  later ? shared_runners::list_here(&op) : enqueue(&op);
+  return true;
 }
 
 [[gnu::noinline]] bool op_engine::attempt_queued_locked(io_op& op, bool late) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
+  const operation_lock held(locks_, *op.target, op.kind);
   return attempt_queued(op, late);
 }
 
@@ -178,14 +195,14 @@ inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
   constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
   late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
   if (late) {
-    ++counters_here().speculations;
+    ++counters_here(core_).speculations;
     note_ready(q);
     q.predictor.late_attempt_failed();  // taken back below if it finds data
   }
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
   const bool usual = !core_.is_shared && (op.flags & ends) == 0;  // nothing cancels it meanwhile
   if (!(usual ? attempt(op) : attempt_current(op))) {
-    if (usual && !pause_if_exhausted(op)) hand_over(op);
+    if (usual && !attempts_.pause_if_exhausted(op)) hand_over(op);
     return false;
   }
   if (late) {
@@ -213,7 +230,7 @@ bool op_engine::attempt_current(io_op& op) noexcept {
     op.result = cancelled_result_of(op);
     return true;
   }
-  if (!pause_if_exhausted(op)) hand_over(op);
+  if (!attempts_.pause_if_exhausted(op)) hand_over(op);
   return false;
 }
 
@@ -226,7 +243,17 @@ bool op_engine::attempt(io_op& op) noexcept {
   direction& q = d.queue[direction_of(op.kind)];
   if (core_.is_shared) [[unlikely]]
     return attempt_shared(op, d, q);
-  return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
+  return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
+}
+
+/// As attempt(), on a shared loop: an event that came during the call is kept.
+bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
+  if (q.woken_late) {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
 }
 
 bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
@@ -239,11 +266,11 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
     return true;
   }
   return_buffers(op);
-  context_stats& counters = counters_here();
+  context_stats& counters = counters_here(core_);
   while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
     const std::ptrdiff_t r =
-        core_.is_shared ? make_call_unlocked(op) : perform_transfer(*core_.sys, op);
+        core_.is_shared ? locks_.make_call(op) : perform_transfer(*core_.sys, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       note_not_ready(q);
@@ -266,6 +293,32 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
 
 // --- finishing -----------------------------------------------------------------------------------
 
+namespace {
+
+[[gnu::noinline]] void deliver_locked(io_op& op, runner* where) {
+  {
+    descriptor& d = *op.target;
+    const descriptor_lock held(d.loop->core(), d);
+    direction& q = d.queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+/// Completes an operation of a direction, which no other completion can overtake any more.
+void deliver_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where != nullptr) {
+    descriptor& d = *op.target;
+    if (d.loop->core().is_shared) return deliver_locked(op, where);
+    direction& q = d.queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+}  // namespace
+
 void op_engine::queue_completion(io_op& op, int result) noexcept {
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
@@ -279,27 +332,6 @@ void op_engine::queue_completion(io_op& op, int result) noexcept {
     op.run = op.complete;
   }
   enqueue(&op);
-}
-
-void op_engine::deliver_entry(queue_entry* entry, runner* where) {
-  auto& op = *static_cast<io_op*>(entry);
-  if (where != nullptr) {
-    descriptor& d = *op.target;
-    if (d.loop->core_.is_shared) return deliver_locked(op, where);
-    direction& q = d.queue[direction_of(op.kind)];
-    if (q.undelivered == &op) q.undelivered = nullptr;
-  }
-  op.complete(&op, where);
-}
-
-[[gnu::noinline]] void op_engine::deliver_locked(io_op& op, runner* where) {
-  {
-    descriptor& d = *op.target;
-    const descriptor_lock held(d.loop->core_, d);
-    direction& q = d.queue[direction_of(op.kind)];
-    if (q.undelivered == &op) q.undelivered = nullptr;
-  }
-  op.complete(&op, where);
 }
 
 [[gnu::flatten]] void op_engine::finish(io_op& op, int result) noexcept {
@@ -342,9 +374,9 @@ void start_operation(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
-  if (!loop.runs_alone()) return loop.start_elsewhere(op);
+  if (!loop.runs_alone()) return loop.engine().start_elsewhere(op);
   const object_use inside = use_for(op);
-  loop.start(op);
+  loop.engine().start(op);
 }
 
 /// Starts `op` off the runner, or on a shared loop. Out of line, so that the usual start need not
@@ -356,7 +388,7 @@ void start_operation(io_op& op) noexcept {
   }
   advance(op, op_event::mail);
   op.run = &start_entry;
-  send_command(&op);
+  loop_.send_command(&op);
 }
 
 bool start_operation_immediate(io_op& op) noexcept {
@@ -371,7 +403,7 @@ bool start_operation_immediate(io_op& op) noexcept {
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   const object_use inside = use_for(op);
-  return loop.start_immediate(op);
+  return loop.engine().start_immediate(op);
 }
 
 }  // namespace beck::detail

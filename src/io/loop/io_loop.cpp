@@ -69,7 +69,8 @@ io_loop::run_guard::~run_guard() {
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   note_thread();
-  if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
+  if (shared_runners* const shared = engine_.shared(); shared != nullptr)
+    return shared->run(handlers, deadline, blocking);
   const run_guard running(*this);
   const std::uint64_t before = core().run_state.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
@@ -141,8 +142,7 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
 }
 
 std::size_t io_loop::step(std::size_t handlers) {
-  if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
-    return threads->step();
+  if (virtual_threads* const threads = drv().threads(); threads != nullptr) return threads->step();
   const run_guard running(*this);
   const std::uint64_t before = core().run_state.counters.delivered;
   core().run_state.delivered_max = before + handlers;
@@ -194,7 +194,7 @@ void io_loop::learn_pace(std::int64_t elapsed) noexcept {
 
 void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
-  if (driver_->poll(mode, deadline)) core().run_state.read_at = core().sys->now();
+  if (drv().poll(mode, deadline)) core().run_state.read_at = core().sys->now();
   entries_since_poll_ = 0;
   if (!batch_over_ || core().queue.empty()) return;
   batch_over_ = false;
@@ -202,7 +202,7 @@ void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
 }
 
 std::int64_t io_loop::next_deadline() noexcept {
-  return std::min(timers_.earliest(), accepts_.retry_at());
+  return std::min(timers_.earliest(), engine_.attempts().accepts().retry_at());
 }
 
 void io_loop::expire_timers() noexcept {
@@ -213,26 +213,12 @@ void io_loop::expire_timers() noexcept {
   if (earliest > now) return;
   core().run_state.read_at =
       now;  // else a handler would find its wait not due yet, and set it again
-  if (accepts_.retry_at() <= now) accepts_.resume();
+  if (engine_.attempts().accepts().retry_at() <= now) engine_.attempts().accepts().resume();
   timers_.expire(now);
 }
 
-void io_loop::start_wait(io_op& op) noexcept {
-  if (op.kind == op_kind::wait_signal) return signals_.start(static_cast<signal_wait&>(op));
-  timers_.start(static_cast<timer_operation&>(op));
-}
-
-void io_loop::cancel_wait(io_op& op) noexcept {
-  if (op.state != op_state::parked) return;
-  if (op.kind == op_kind::wait_signal)
-    return signals_.finish(static_cast<signal_wait&>(op), -ECANCELED);
-  timers_.cancel(static_cast<timer_operation&>(op));
-}
-
-void io_loop::disarm(descriptor& d) noexcept { timers_.expire_at(d, no_deadline); }
-
 bool io_loop::is_command(const queue_entry& entry) noexcept {
-  return entry.run == &start_entry || entry.run == &operation_deadline::start_entry ||
+  return entry.run == &op_engine::start_entry || entry.run == &operation_deadline::start_entry ||
          entry.run == &loop_jobs::performed_entry || entry.run == &loop_command::run_command;
 }
 
@@ -242,7 +228,7 @@ void io_loop::send_command(queue_entry* command) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
-  after_fork_in_child();  // first: in a child of fork no operation of the mail may start
+  engine_.after_fork_in_child();  // first: in a child of fork no operation of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
   core().counters.mail += mail_.take(mail);
@@ -295,7 +281,7 @@ void io_loop::work(long change) noexcept {
 void io_loop::log(const char* line) noexcept {
   if (log_sink != nullptr) {
     log_sink(line, log_data);
-  } else if (driver_->kind() != backend::sim) {  // the trace reports a world's faults
+  } else if (drv().kind() != backend::sim) {  // the trace reports a world's faults
     std::fprintf(stderr, "beck: %s\n", line);
   }
 }
@@ -307,9 +293,10 @@ context_stats io_loop::stats() const noexcept {
   s.budget_stops = core().run_state.counters.budget_stops;
   s.depth_max = core().run_state.counters.depth_max;
   s.outstanding = core().outstanding;
-  s.wakeups = mail_.wakeups() + (shared_ != nullptr ? shared_->wake_ups() : 0);
+  const shared_runners* const shared = engine_.shared();
+  s.wakeups = mail_.wakeups() + (shared != nullptr ? shared->wake_ups() : 0);
   s.block_misses = block_misses();
-  driver_->add_stats(s);
+  drv().add_stats(s);
   return s;
 }
 
@@ -333,10 +320,6 @@ void io_loop::disarm_elsewhere(timer_entry& entry) noexcept {
   as_runner([&entry](io_loop& loop) {
     if (entry.is_armed()) loop.timers().remove(entry);
   });
-}
-
-void io_loop::start_locked(io_op& op) noexcept {
-  as_runner([&op](io_loop& loop) { loop.start(op); });
 }
 
 namespace {

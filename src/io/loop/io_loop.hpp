@@ -23,7 +23,7 @@
 
 namespace beck::detail {
 
-class io_loop final : public op_engine {
+class io_loop final {
  public:
   /// While entries are queued, run_batch() runs at least this number of them before it stops at the
   /// batch's mark and the kernel is polled; fewer if they take longer than look_ns. The clock is
@@ -70,10 +70,21 @@ class io_loop final : public op_engine {
   bool stopped() const noexcept { return end_.stopped(); }
 
   // --- any thread
+  /// Returns whether the caller may touch the loop: it runs an exclusive loop, or holds the lock of
+  /// a shared one.
+  bool on_runner() const noexcept { return core().on_runner(); }
+  /// Returns whether the caller is inside run() of a shared loop.
+  bool in_handler() const noexcept { return engine_.in_handler(); }
+  /// Returns whether the caller is the runner or inside run(), so that the loop will run the
+  /// entries that the caller queues.
+  bool runs_here() const noexcept { return on_runner() || in_handler(); }
+  /// Returns whether the caller runs an exclusive loop, so that no other thread may touch the loop
+  /// meanwhile.
+  bool runs_alone() const noexcept { return !core().is_shared && on_runner(); }
   void post(queue_entry* entry) noexcept {
     if (in_handler()) {
-      shared_->queue_here(entry);
-      shared_->announce();
+      shared_runners::queue_here(entry);
+      engine_.shared()->announce();
     } else if (on_runner()) {
       core().queue.push(entry);
     } else {
@@ -81,14 +92,14 @@ class io_loop final : public op_engine {
     }
   }
   /// Returns the number of threads that may be inside run(). Requires a shared loop.
-  unsigned threads_max() const noexcept { return shared_->threads_max(); }
+  unsigned threads_max() const noexcept { return engine_.shared()->threads_max(); }
   /// As run(), called by a thread that the driver simulates. Requires a shared loop.
   std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking) {
-    return shared_->run_as_thread(handlers, deadline, blocking);
+    return engine_.shared()->run_as_thread(handlers, deadline, blocking);
   }
   /// Wakes every thread that waits inside run(), so that it checks the loop's state again. Requires
   /// a shared loop.
-  void call_everybody() noexcept { shared_->call_everybody(); }
+  void call_everybody() noexcept { engine_.shared()->call_everybody(); }
   /// Returns the loop to which the runner `where` of an entry belongs.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());
@@ -155,11 +166,22 @@ class io_loop final : public op_engine {
   bool arm_elsewhere(timer_entry& entry) noexcept;
   /// Removes `entry` from the timers, if it is armed, from a handler of a shared loop.
   void disarm_elsewhere(timer_entry& entry) noexcept;
+
   // --- parts
+  op_engine& engine() noexcept { return engine_; }
+  loop_core& core() noexcept { return engine_.core(); }
+  const loop_core& core() const noexcept { return engine_.core(); }
+  descriptor_life& descriptors() noexcept { return engine_.descriptors(); }
+  op_cancels& cancels() noexcept { return engine_.cancels(); }
+  file_calls& files() noexcept { return engine_.files(); }
+  driver& drv() const noexcept { return engine_.drv(); }
+  system& sys() noexcept { return *core().sys; }
+  runner& run_state() noexcept { return core().run_state; }
   mailbox& mail() noexcept { return mail_; }
+  descriptor& no_descriptor() noexcept { return descriptors().vacant(); }
   /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
   /// it. Any thread.
-  void send_command(queue_entry* command) noexcept override;
+  void send_command(queue_entry* command) noexcept;
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
   /// Returns the functions of the loop's executor: exclusive and shared loops have different ones.
@@ -224,13 +246,6 @@ class io_loop final : public op_engine {
   void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   void wake_runner() noexcept;
 
-  // --- for the engine
-  void start_wait(io_op& op) noexcept override;
-  void cancel_wait(io_op& op) noexcept override;
-  void start_locked(io_op& op) noexcept override;
-  void disarm(descriptor& d) noexcept override;
-  void give_up_kernel_state() noexcept override;
-
   // --- the end
   bool is_in_doubt() const noexcept;
   /// Cancels and reaps everything, then destroys entries and tasks. Returns false if the kernel or
@@ -258,6 +273,7 @@ class io_loop final : public op_engine {
     io_loop* loop;
   };
 
+  op_engine engine_;  // first: its parts outlive all others
   std::uint64_t entries_since_poll_ = 0;
   unsigned look_every_ = batch_entries_min;  // entries between two readings of the clock
   bool batch_over_ = true;
@@ -286,7 +302,7 @@ bool io_loop::as_borrower(Action& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
   if (core().is_shared) {
-    const shared_lock held(*this);
+    const shared_lock held(core(), *engine_.shared());
     take_mail();
     action(*this);
     return true;

@@ -24,7 +24,7 @@ constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : op_engine(*this, mail_, how),
+    : engine_(*this, mail_, how),
       own_table_(core().is_shared ? io_context::shared_loop_table : io_context::loop_table),
       context_(context),
       timers_(*this, core(), executor()),
@@ -40,42 +40,38 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   wake_entry_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
-  no_descriptor_.executor = executor();
-  backend_selection::open(*this, how, core().sys, driver_);
-  core().rules.reports_urgent_data = driver_->reports_urgent_data();
-  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
-  mail_.open(driver_->wake_handle());
-  if (shared_ != nullptr) shared_->open(driver_->wake_handle(), driver_->threads());
+  no_descriptor().executor = executor();
+  engine_.open_backend(how);
+  if (drv().wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
+  mail_.open(drv().wake_handle());
+  if (engine_.shared() != nullptr) engine_.shared()->open(drv().wake_handle(), drv().threads());
 }
 
 io_loop::~io_loop() {
-  if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
+  if (virtual_threads* const threads = drv().threads(); threads != nullptr) threads->recall();
   // In a child of fork no thread runs the loop: threads are not inherited.
   const bool taken = core().is_forked_copy() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken && (core().is_forked_copy() || !has_threads_inside()),
+  BECK_ASSERT(taken && (core().is_forked_copy() || !engine_.has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(core().run_state);
   report_lost_tasks(true);
   const bool emptied = empty_out();
-  leases_->close();
+  engine_.attempts().close_leases();
   if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     // Frames and buffers that the kernel may still write to must stay.
-    static_cast<void>(driver_.release());
-    static_cast<void>(core().sys.release());
-    static_cast<void>(leases_.release());
-    core().descriptors.leak();
+    engine_.leak_backend();
     return;
   }
   destroy_queued();  // entries posted by threads that returned a lease
   expect_no_objects();
-  leases_.reset();
-  jobs_.end_threads();
+  engine_.attempts().release_leases();
+  engine_.jobs().end_threads();
   if (!core().left_to_parent) {  // otherwise the writers are the parent's threads
     end_.wait_for_stragglers();
     take_mail();
-    mail_.drain_owed_wakeups(shared_ != nullptr ? shared_->owed() : 0);
+    mail_.drain_owed_wakeups(engine_.shared() != nullptr ? engine_.shared()->owed() : 0);
   }
 }
 
@@ -117,7 +113,7 @@ bool io_loop::clear() noexcept {
 
 bool io_loop::end_with_program() noexcept {
   if (!core().is_forked_copy()) {
-    if (has_threads_inside() || !slot_.take(runner_slot::holder::runner)) return false;
+    if (engine_.has_threads_inside() || !slot_.take(runner_slot::holder::runner)) return false;
     slot_.leave();
   }
   clear();
@@ -128,7 +124,7 @@ bool io_loop::end_with_program() noexcept {
 bool io_loop::empty_out() noexcept {
   core().closing = true;
   core().run_state.destroys = true;
-  after_fork_in_child();
+  engine_.after_fork_in_child();
   cancel_everything();
   if (!reap()) return false;
   do {
@@ -140,30 +136,24 @@ bool io_loop::empty_out() noexcept {
 
 void io_loop::cancel_everything() noexcept {
   take_mail();
-  accepts_.resume();
+  engine_.attempts().accepts().resume();
   timers_.cancel_all();
   signals_.cancel_all();
-  jobs_.cancel_all();
-  core().descriptors.each([this](descriptor& d) {
-    if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // cancelled already
-    advance(d, slot_event::detach);
-    abandon_all(d);
-    driver_->detach(d);
-    advance(d, d.fd >= 0 ? slot_event::stay : slot_event::close);
-  });
-  if (driver_->in_flight() != 0) driver_->cancel_everything();
+  engine_.jobs().cancel_all();
+  descriptors().detach_all();
+  if (drv().in_flight() != 0) drv().cancel_everything();
 }
 
 bool io_loop::reap() noexcept {
   if (core().left_to_parent) return true;
   const std::int64_t give_up = (duration(core().sys->now()) + reap_time).nanoseconds();
-  while (driver_->in_flight() != 0) {
-    driver_->poll(poll_mode::wait, give_up);
+  while (drv().in_flight() != 0) {
+    drv().poll(poll_mode::wait, give_up);
     if (core().sys->now() >= give_up) break;
   }
-  const bool performed = jobs_.reap(give_up);
-  if (driver_->in_flight() != 0 || !performed) return false;
-  driver_->poll(poll_mode::drain, 0);  // ends the operations that were listed: they are cancelled
+  const bool performed = engine_.jobs().reap(give_up);
+  if (drv().in_flight() != 0 || !performed) return false;
+  drv().poll(poll_mode::drain, 0);  // ends the operations that were listed: they are cancelled
   return true;
 }
 
@@ -198,13 +188,13 @@ void io_loop::unhandled(std::exception_ptr error, const std::source_location* sp
 // middle of any change: then the child closes the open descriptors and touches nothing else.
 
 void io_loop::expect_own_process() const noexcept {
-  BECK_ASSERT(!core().is_forked_copy() || driver_->wake_handle() < 0,
+  BECK_ASSERT(!core().is_forked_copy() || drv().wake_handle() < 0,
               "an io_context was run in a child of fork; it belongs to the parent");
 }
 
 bool io_loop::is_in_doubt() const noexcept {
-  if (on_runner() || driver_->wake_handle() < 0) return false;
-  return !slot_.looks_free() || (shared_ != nullptr && shared_->others_inside());
+  if (on_runner() || drv().wake_handle() < 0) return false;
+  return !slot_.looks_free() || (engine_.shared() != nullptr && engine_.shared()->others_inside());
 }
 
 void io_loop::close_in_doubt(descriptor& d) noexcept {
@@ -214,19 +204,7 @@ void io_loop::close_in_doubt(descriptor& d) noexcept {
 
 void io_loop::close_all_handles() noexcept {
   core().descriptors.each([this](descriptor& d) { close_in_doubt(d); });
-  driver_->close_handles();
-}
-
-void io_loop::give_up_kernel_state() noexcept {
-  if (driver_->wake_handle() < 0) return;
-  core().left_to_parent = true;
-  core().closing = true;  // operations in the mail at the fork, and new ones, are cancelled
-  core().descriptors.each([this](descriptor& d) { give_up(d); });
-  driver_->after_fork_in_child();
-  // Descriptors that waited for a completion, which goes to the parent. A close may free the slot,
-  // so it follows after the driver has emptied its lists of descriptors.
-  core().descriptors.each([this](descriptor& d) { close_if_idle(d); });
-  jobs_.after_fork_in_child();
+  drv().close_handles();
 }
 
 }  // namespace beck::detail

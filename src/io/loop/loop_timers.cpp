@@ -98,7 +98,7 @@ bool loop_timers::expire_at(descriptor& d, std::int64_t when) noexcept {
 
 void loop_timers::expire_descriptor(timer_entry& entry, io_loop& loop,
                                     bool shutting_down) noexcept {
-  if (!shutting_down) loop.expire(*static_cast<descriptor_expiry&>(entry).owner);
+  if (!shutting_down) loop.cancels().expire(*static_cast<descriptor_expiry&>(entry).owner);
 }
 
 void loop_timers::expire(std::int64_t now) noexcept {

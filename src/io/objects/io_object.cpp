@@ -17,7 +17,7 @@ namespace {
 /// the context.
 void close_slot(void* slot) noexcept {
   auto* d = static_cast<descriptor*>(slot);
-  d->loop->close_for_good(*d);
+  d->loop->descriptors().close_for_good(*d);
 }
 
 /// Gives up a slot for good: closes it at once if the caller may run the loop, else sends a command
@@ -26,7 +26,7 @@ void close_slot(void* slot) noexcept {
 void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
-  if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
+  if (loop.as_runner([&d](io_loop& l) { l.descriptors().close_for_good(d); })) return;
   if (loop.in_doubt()) return loop.close_in_doubt(d);
   d.close_order = loop_command(&close_slot, &d);
   loop.send_order(&d.close_order);
@@ -57,7 +57,7 @@ struct cancel_order : loop_command {
   static void cancel_slot(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);
     free_block(self);
-    if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
+    if (what.d->generation == what.generation) what.d->loop->cancels().cancel_all(*what.d);
   }
 
   descriptor* d;
@@ -139,7 +139,7 @@ void io_object::close(error_code& ec) noexcept {
   if (!d.may_be_opening && d.fd < 0) return;
   bool closed = false;
   d.loop->as_runner([&](io_loop& l) {
-    l.close(d);
+    l.descriptors().close(d);
     closed = d.fd < 0 && !is_closing(d);
   });
   if (closed) return;
@@ -168,7 +168,7 @@ void io_object::cancel(error_code& ec) noexcept {
   }
   const auto cancel_here = [&](io_loop& l) {
     if (d.fd < 0 && d.files == nullptr) ec = error::bad_descriptor;
-    l.cancel_all(d);
+    l.cancels().cancel_all(d);
   };
   if (d.loop->as_runner(cancel_here)) return;
   try {
@@ -191,7 +191,7 @@ int io_object::release(error_code& ec) {
   // flight.
   int result = -EBUSY;
   io_loop& loop = *descriptor_->loop;
-  loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  loop.as_runner([&](io_loop& l) { result = l.descriptors().release(*descriptor_); });
   if (loop.in_doubt()) result = descriptor_->fd >= 0 ? std::exchange(descriptor_->fd, -1) : -EBADF;
   ec = make_error(result);
   return result < 0 ? -1 : result;
@@ -212,7 +212,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     if (from.fd < 0) {
       fd = -EBADF;
     } else if (!has_operations(l, from)) {
-      fd = l.release(from);
+      fd = l.descriptors().release(from);
     }
   };
   if (!from.loop->as_runner(take_out) || fd < 0) {
@@ -222,7 +222,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     return;
   }
   ec = error_code();
-  loop.open_descriptor(*to, fd, from.nature);
+  loop.descriptors().open(*to, fd, from.nature);
   descriptor_ = to;
   drop(from);
 }
@@ -249,7 +249,7 @@ void io_object::assign_handle(int fd, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
   ec = make_error(openable(d));
-  if (!ec) d.loop->open_descriptor(d, fd);
+  if (!ec) d.loop->descriptors().open(d, fd);
 }
 
 std::size_t io_object::readable_bytes(error_code& ec) const noexcept {

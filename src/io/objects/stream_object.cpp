@@ -88,8 +88,8 @@ void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
   int ends[2];
   ec = make_error(reading.loop->sys().open_pipe(ends));
   if (ec) return;
-  reading.loop->open_descriptor(reading, ends[0], descriptor_nature::pipe);
-  writing.loop->open_descriptor(writing, ends[1], descriptor_nature::pipe);
+  reading.loop->descriptors().open(reading, ends[0], descriptor_nature::pipe);
+  writing.loop->descriptors().open(writing, ends[1], descriptor_nature::pipe);
 }
 
 void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
@@ -98,7 +98,7 @@ void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   if (ec) return;
   const int nature = d.loop->sys().adopt_any(fd);
   ec = make_error(nature);
-  if (!ec) d.loop->open_descriptor(d, fd, static_cast<descriptor_nature>(nature));
+  if (!ec) d.loop->descriptors().open(d, fd, static_cast<descriptor_nature>(nature));
 }
 
 void descriptor_calls::adopt(descriptor& d, int fd) {

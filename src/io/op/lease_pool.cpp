@@ -114,7 +114,7 @@ void lease_pool::serve(lease_slot& slot) noexcept {
   const descriptor_lock held(loop_->core(), *op.target);
   op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
   op.address = &slot;
-  loop_->queue_attempt(op);
+  loop_->engine().queue_attempt(op);
 }
 
 void lease_pool::put_back(lease_slot& slot) noexcept {

@@ -58,7 +58,8 @@ void operation_deadline::on_expired(timer_entry& entry, io_loop& loop,
   if (shutting_down) return;
   io_op& op = *self.op_;
   const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;
-  if (composed ? self.limit_.means_composed() : !!self.limit_.type()) loop.cancel(op, false);
+  if (composed ? self.limit_.means_composed() : !!self.limit_.type())
+    loop.cancels().cancel(op, false);
 }
 
 }  // namespace beck::detail

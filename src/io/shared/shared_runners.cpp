@@ -377,7 +377,7 @@ void shared_runners::add_counters(shared_thread& mine) noexcept {
 void shared_runners::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   loop_.expect_own_process();
   polling_ = true;
-  loop_.driver_->poll(mode, deadline);
+  loop_.drv().poll(mode, deadline);
   polling_ = false;
   loop_.entries_since_poll_ = 0;
 }

@@ -15,7 +15,7 @@
 
 namespace beck::detail {
 sim_driver::sim_driver(io_loop& loop, sim_system& sys)
-    : readiness_driver(loop, loop.core()), loop_(loop), sys_(sys), jobs_(loop, sys) {
+    : readiness_driver(loop.engine(), loop.core()), loop_(loop), sys_(sys), jobs_(loop, sys) {
   if (core_.is_shared) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
     sys_.run_by(runners_.get());
@@ -38,7 +38,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   if (is_watched(d)) return true;
   sim_socket* s = sys_.find(d.fd);
   if (s == nullptr) {
-    loop_.finish(op, -EBADF);
+    host_.finish(op, -EBADF);
     return false;
   }
   sys_.world().network().watch(*s, ready_, token_of(d));
@@ -67,9 +67,9 @@ bool sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
 
 void sim_driver::enter_kernel() noexcept {
   if (runners_ == nullptr) return;
-  loop_.pause_lock();
+  host_.pause_lock();
   runners_->meet();
-  loop_.resume_lock();
+  host_.resume_lock();
 }
 
 void sim_driver::pass_time(std::int64_t ns) noexcept {
@@ -83,10 +83,10 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
   sim_world& world = sys_.world();
   if (!core_.mail.empty()) return;
   if (runners_ != nullptr) {
-    loop_.pause_lock();
+    host_.pause_lock();
     runners_->meet();
     runners_->wait_in_kernel(deadline);  // or until a job has ended
-    loop_.resume_lock();
+    host_.resume_lock();
     return world.note(sys_.host(), sim_note::time, 0, 0);
   }
   const std::int64_t limit = std::min(deadline, jobs_.next_end());
@@ -102,7 +102,7 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
 /// generation of a token. Only for planted bugs.
 void sim_driver::end_whatever_waits(std::uint64_t token) noexcept {
   direction& q = core_.descriptors.at(static_cast<std::uint32_t>(token)).queue[direction_in];
-  if (q.current != nullptr && q.current->state == op_state::parked) loop_.finish(*q.current, 0);
+  if (q.current != nullptr && q.current->state == op_state::parked) host_.finish(*q.current, 0);
 }
 
 void sim_driver::collect() noexcept {
