@@ -68,7 +68,7 @@ ROOMS = {
     "epoll": (("driver", "op", "system"), ("loop",)),
     "uring": (("driver", "op", "system"), ("loop",)),
     "sim": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
-    "objects": ((), ("loop", "op", "system")),
+    "objects": ((), ("driver", "loop", "op", "system")),
     "dump": ((), ("loop", "op")),
 }
 PROTOCOLS = ("http", "redis", "tls", "websocket")

@@ -97,7 +97,7 @@ io_result<file_status> open_in_operation::await_resume() noexcept {
   if (const int fd = result; fd >= 0) {
     if (!refuse()) {
       descriptor& into = *into_->slot_to_open();
-      into.loop->open_file(into, std::exchange(result, -1), static_cast<unsigned>(length));
+      into.loop->files().open(into, std::exchange(result, -1), static_cast<unsigned>(length));
       return {result_error(), status};
     }
     target->loop->sys().close(fd);  // another operation has opened the object meanwhile

@@ -50,7 +50,7 @@ int detail::open_path(descriptor& d, text_view path, unsigned flags) noexcept {
   text[path.size()] = 0;
   const int fd = sys_of(d).open_file(text, flags, file_object::creation_mode_default);
   if (fd < 0) return fd;
-  d.loop->open_file(d, fd, flags);
+  d.loop->files().open(d, fd, flags);
   return 0;
 }
 
@@ -85,7 +85,7 @@ void file_object::assign(int handle, error_code& ec) noexcept {
   if (result == 0) result = sys_of(d).examine_file(handle, facts);
   ec = make_error(result);
   if (ec) return;
-  d.loop->open_file(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // perhaps direct
+  d.loop->files().open(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // perhaps direct
 }
 
 void file_object::assign(int handle) {

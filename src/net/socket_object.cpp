@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::detail {
@@ -47,7 +48,7 @@ void socket_calls::open(descriptor& d, int family, int type, int protocol, error
   if (ec) return;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   ec = make_error(fd);
-  if (!ec) d.loop->open_descriptor(d, fd, nature_of(family, type, protocol));
+  if (!ec) d.loop->descriptors().open(d, fd, nature_of(family, type, protocol));
 }
 
 int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
@@ -55,7 +56,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
   if (const int refused = openable(d); refused != 0) return refused;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   if (fd < 0) return fd;
-  d.loop->open_descriptor(d, fd, nature_of(family, type, protocol));
+  d.loop->descriptors().open(d, fd, nature_of(family, type, protocol));
   return 0;
 }
 
@@ -64,7 +65,7 @@ void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   ec = make_error(openable(d));
   if (ec) return;
   ec = make_error(sys_of(d).adopt(fd));
-  if (!ec) d.loop->open_descriptor(d, fd, nature_of(d, fd));
+  if (!ec) d.loop->descriptors().open(d, fd, nature_of(d, fd));
 }
 
 void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes,
@@ -121,8 +122,8 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));
   if (ec) return;
   const descriptor_nature nature = nature_of(family, type, protocol);
-  a.loop->open_descriptor(a, pair[0], nature);
-  b.loop->open_descriptor(b, pair[1], nature);
+  a.loop->descriptors().open(a, pair[0], nature);
+  b.loop->descriptors().open(b, pair[1], nature);
 }
 
 error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd,
@@ -136,8 +137,8 @@ error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int 
     close_number(acceptor, fd);
   } else {
     // An acceptor of UNIX streams may have adopted a socket of packets.
-    d.loop->open_descriptor(d, fd,
-                            protocol == tcp_number ? descriptor_nature::tcp : nature_of(d, fd));
+    d.loop->descriptors().open(d, fd,
+                               protocol == tcp_number ? descriptor_nature::tcp : nature_of(d, fd));
   }
   return ec;
 }

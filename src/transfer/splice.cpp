@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::detail {

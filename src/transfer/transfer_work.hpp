@@ -39,7 +39,7 @@ class open_hold {
     if (result_ < 0 || forks_ != fork_count()) return;  // in a child of fork the count is 0 again
     d_.loop->as_runner([this](io_loop& loop) {
       --d_.in_kernel;
-      loop.close_if_idle(d_);
+      loop.descriptors().close_if_idle(d_);
     });
   }
   open_hold(const open_hold&) = delete;
@@ -82,7 +82,7 @@ class transfer_handler {
 /// Returns an executor of the loop on which one handler runs at a time, for the task behind an
 /// operation.
 inline any_io_executor executor_for(io_loop& loop) {
-  if (!loop.is_shared()) return loop.executor();
+  if (!loop.core().is_shared) return loop.executor();
   return make_strand_executor(loop.executor());
 }
 

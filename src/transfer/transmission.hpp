@@ -75,7 +75,7 @@ struct transmission {
       result = call(loop().sys());
       if (result != -EAGAIN) return;
       // Only the next event can announce room: before it no attempt is needed.
-      const descriptor_lock held(loop(), to);
+      const descriptor_lock held(loop().core(), to);
       note_not_ready(to.queue[direction_out]);
     });
     return result;

@@ -22,7 +22,7 @@ struct context_seam {
 
   /// Replaces the system of a context. Requires a context without objects.
   static void replace_system(io_context& context, std::unique_ptr<system> with) {
-    static_cast<io_loop*>(context.get_executor().target())->system_ = std::move(with);
+    static_cast<io_loop*>(context.get_executor().target())->core().sys = std::move(with);
   }
 };
 

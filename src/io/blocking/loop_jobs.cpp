@@ -57,7 +57,7 @@ blocking_jobs* loop_jobs::taker() noexcept {
 }
 
 void loop_jobs::run(io_op& op) noexcept {
-  if (!counts_as_work(op)) --loop_.outstanding_;
+  if (!counts_as_work(op)) --loop_.core().outstanding;
   if (is_file(op.kind)) {
     static_cast<file_operation&>(op).on_thread = true;
     ++op.target->in_kernel;
@@ -78,11 +78,11 @@ void loop_jobs::performed(io_op& op, std::ptrdiff_t result) noexcept {
 }
 
 void loop_jobs::performed_entry(queue_entry* entry, runner* where) {
-  io_loop::of(*where).jobs().take_back(*static_cast<io_op*>(entry));
+  io_loop::of(*where).engine().jobs().take_back(*static_cast<io_op*>(entry));
 }
 
 void loop_jobs::take_back(io_op& op) noexcept {
-  const descriptor_lock held(loop_, *op.target);
+  const descriptor_lock held(loop_.core(), *op.target);
   finish(op);
 }
 
@@ -91,10 +91,10 @@ void loop_jobs::finish(io_op& op) noexcept {
   if (is_file(op.kind)) {
     --op.target->in_kernel;
     static_cast<file_operation&>(op).on_thread = false;
-    return loop_.take_file_result(static_cast<file_operation&>(op), op.result);
+    return loop_.engine().take_file_result(static_cast<file_operation&>(op), op.result);
   }
-  if (!counts_as_work(op)) ++loop_.outstanding_;
-  loop_.finish(op, op.result);
+  if (!counts_as_work(op)) ++loop_.core().outstanding;
+  loop_.engine().finish(op, op.result);
 }
 
 void loop_jobs::cancel(io_op& op) noexcept {

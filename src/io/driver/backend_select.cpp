@@ -49,7 +49,7 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   if (wanted == backend::automatic || wanted == backend::io_uring) {
     try {
       uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
-      drv = std::make_unique<uring_driver>(loop, kernel,
+      drv = std::make_unique<uring_driver>(loop.engine(), loop.core(), kernel,
                                            driver_options(how.arming_, how.batched_sends_));
       return;
     } catch (const io_error& refused) {
@@ -57,7 +57,7 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
       refusal = refused.what();
     }
   }
-  drv = std::make_unique<epoll_driver>(loop, refusal);
+  drv = std::make_unique<epoll_driver>(loop.engine(), loop.core(), refusal);
 }
 
 }  // namespace beck::detail

@@ -67,6 +67,12 @@ class driver {
   /// stays listed, and is ended by its flag when its list is taken.
   virtual bool unlist(io_op& op) noexcept = 0;
 
+  /// Passes the sends that wait for the next poll to the kernel now, and takes their results.
+  /// Called by flush_sends() on the thread that has listed them.
+  virtual void make_listed_sends() noexcept {}
+  /// Returns the driver of this thread that has listed sends since its last poll, or nullptr.
+  static driver* listing() noexcept { return listing_; }
+
   /// Polls the kernel once: submits the prepared entries and collects the events and completions. A
   /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none). Returns whether it has
   /// entered the kernel, which takes time.
@@ -101,6 +107,14 @@ class driver {
   virtual backend kind() const noexcept = 0;
   virtual const char* report() const noexcept = 0;
   virtual void add_stats(context_stats& stats) const noexcept = 0;
+
+ protected:
+  /// Notes that sends of this thread wait for the next poll of `lister`; nullptr: none do.
+  static void note_listing(driver* lister) noexcept { listing_ = lister; }
+
+ private:
+  inline static thread_local constinit driver* listing_ [[gnu::tls_model("initial-exec")]] =
+      nullptr;
 };
 
 // The choice of a driver: the only place that knows all drivers.

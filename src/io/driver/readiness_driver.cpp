@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
@@ -23,8 +24,8 @@ bool has_parked(const descriptor& d) noexcept {
 
 }  // namespace
 
-readiness_driver::readiness_driver(driver_host& host, bool unwatches) noexcept
-    : host_(host), unwatches_(unwatches && !host.is_shared()) {}
+readiness_driver::readiness_driver(driver_host& host, loop_core& core, bool unwatches) noexcept
+    : host_(host), core_(core), unwatches_(unwatches && !core.is_shared) {}
 
 void readiness_driver::attach(descriptor& d) noexcept {
   // The first attempt costs no additional call: the descriptor is not watched yet.
@@ -66,7 +67,7 @@ void readiness_driver::submit(io_op& op) noexcept {
     case next_step::on_thread:
       return host_.run_blocking(op);
     case next_step::attempt_late:
-      if (!host_.is_shared()) {
+      if (!core_.is_shared) {
         advance(op, op_event::list);
         fresh_.add(op);
         return;
@@ -109,7 +110,7 @@ void readiness_driver::attempt_due() noexcept {
 }
 
 void readiness_driver::note(descriptor& d, unsigned events) noexcept {
-  const unsigned woken = note_events(host_, d, events);
+  const unsigned woken = note_events(host_, core_, d, events);
   if (woken != 0) count_parked(-static_cast<int>(woken));
 }
 

@@ -12,6 +12,7 @@
 namespace beck::detail {
 
 class driver_host;
+struct loop_core;
 
 /// Returns the number by which an event names its descriptor: another one if the slot has a new
 /// owner since.
@@ -31,7 +32,7 @@ class readiness_driver : public driver {
 
  protected:
   /// `unwatches`: the driver has unwatch().
-  explicit readiness_driver(driver_host& host, bool unwatches = false) noexcept;
+  readiness_driver(driver_host& host, loop_core& core, bool unwatches = false) noexcept;
 
   /// Makes the kernel report events of `d`, if it does not yet. Returns false if that is
   /// impossible; `op`, which was to be parked, has then been finished or queued.
@@ -52,6 +53,7 @@ class readiness_driver : public driver {
   void note(descriptor& d, unsigned events) noexcept;
 
   driver_host& host_;
+  loop_core& core_;
 
   const bool unwatches_;
 

@@ -5,6 +5,7 @@
 
 #include <beck/detail/file_operation.hpp>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/loop/signal_state.hpp"
@@ -25,25 +26,42 @@ bool is_untried(const io_op& op) noexcept {
   return op.kind == op_kind::connect || !is_watched(*op.target);
 }
 
+/// Makes `op`, whose first step has finished inside start(), the current operation of its
+/// direction.
+void hold_direction(const loop_core& core, io_op& op) noexcept {
+  if (core.closing || op.target->fd < 0 || is_closing(*op.target)) return;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  // otherwise its stream had expired, and another operation is current
+  if (q.current == nullptr) q.current = &op;
+}
+
+/// Starts the wait for a timer or a signal.
+void start_wait(io_loop& loop, io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return loop.signals().start(static_cast<signal_wait&>(op));
+  loop.timers().start(static_cast<timer_operation&>(op));
+}
+
 }  // namespace
 
 // --- starting ------------------------------------------------------------------------------------
 
-op_engine::op_engine(io_loop& loop, const io_context::options& how)
-    : driver_host(loop, how.threads_ > 1, how.speculation_),
+op_engine::op_engine(io_loop& loop, mailbox& mail, const io_context::options& how)
+    : core_(loop, mail, how.threads_ > 1, how.speculation_),
+      loop_(loop),
       shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads_))
                   : nullptr),
-      leases_(new lease_pool(loop, how.lease_buffers_, how.lease_bytes_)),
-      accepts_(loop),
-      jobs_(loop) {
-  no_descriptor_.loop = &loop;
-}
+      locks_(core_, shared_.get()),
+      attempts_(loop, core_, locks_, how.lease_buffers_, how.lease_bytes_),
+      cancels_(loop, *this),
+      files_(*this),
+      descriptors_(loop, *this),
+      jobs_(loop) {}
 
 void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
-    ++outstanding_;
-    if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
+    ++core_.outstanding;
+    if ((op.flags & io_op::flag_steps) != 0) hold_direction(core_, op);
     queue_completion(op, op.result);
   }
 }
@@ -51,15 +69,15 @@ void op_engine::start(io_op& op) noexcept {
 /// Starts an operation without a direction. Returns true if it has its result.
 [[gnu::noinline]] bool op_engine::start_undirected(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) {
-    start_wait(op);
+    start_wait(loop_, op);
     return false;
   }
-  if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
-  if (closing_) {
+  if (op.kind == op_kind::file) return files_.start(static_cast<file_operation&>(op));
+  if (core_.closing) {
     op.result = -ECANCELED;
     return true;
   }
-  ++outstanding_;
+  ++core_.outstanding;
   if (op.kind == op_kind::job) {
     run_blocking(op);
   } else {
@@ -71,13 +89,14 @@ void op_engine::start(io_op& op) noexcept {
 bool op_engine::start_immediate(io_op& op) noexcept {
   if (!has_direction(op.kind)) return start_undirected(op);
   descriptor& d = *op.target;
-  if (closing_ || d.fd < 0 || (is_closing(d) | d.expired)) {
-    op.result = closing_ ? -ECANCELED : d.fd < 0 || is_closing(d) ? -EBADF : timeout_result;
+  if (core_.closing || d.fd < 0 || (is_closing(d) | d.expired)) {
+    op.result = core_.closing ? -ECANCELED : d.fd < 0 || is_closing(d) ? -EBADF : timeout_result;
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
-  if (q.current != nullptr || !(is_vain(op, q) || batches(op, q))) return start_in_turn(op, d, q);
-  ++outstanding_;
+  if (q.current != nullptr || !(is_vain(op, q) || core_.batches(op, q)))
+    return start_in_turn(op, d, q);
+  ++core_.outstanding;
   q.current = &op;
   lend_buffers(op);
   driver_->submit(op);
@@ -96,22 +115,22 @@ bool op_engine::start_immediate(io_op& op) noexcept {
       note_ready(q);
       if (attempt(op)) return true;
     }
-    ++outstanding_;
+    ++core_.outstanding;
     advance(op, op_event::queue);
     q.waiting.push(&op);
     return false;
   }
   if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
-  ++outstanding_;
+  ++core_.outstanding;
   q.current = &op;
-  if (!pause_if_exhausted(op)) hand_over(op);
+  if (!attempts_.pause_if_exhausted(op)) hand_over(op);
   return false;
 }
 
 void op_engine::hand_over(io_op& op) noexcept {
   lend_buffers(op);
   if (op.kind == op_kind::file_in_order) {  // the calls before it have moved the position
-    static_cast<file_operation&>(op).offset = position_of(*system_, *op.target);
+    static_cast<file_operation&>(op).offset = position_of(*core_.sys, *op.target);
   } else if (is_untried(op)) {
     note_ready(op.target->queue[direction_of(op.kind)]);
   }
@@ -124,15 +143,13 @@ void op_engine::start_entry(queue_entry* entry, runner* where) {
     op->complete(op, nullptr);
     return;
   }
-  loop_of(*op).start(*op);
+  loop_of(*op).engine().start(*op);
 }
 
-void op_engine::queue_attempt(io_op& op) noexcept {
-  advance(op, op_event::wake);
-  op.run = &attempt_entry;
-  enqueue(&op);
-}
-
+/// Runs an entry that was queued for an attempt, and completes the operation if it has a result: in
+/// the same entry, because queueing it once more would gain nothing. `Late`: no event says that
+/// there is data, and the attempt finds out.
+template <bool Late>
 void op_engine::attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
@@ -140,33 +157,35 @@ void op_engine::attempt_entry(queue_entry* entry, runner* where) {
     op.complete(&op, nullptr);
     return;
   }
-  deliver_attempt(op, where, false);
+  op_engine& self = op.target->loop->engine();
+  const bool ended =
+      self.core_.is_shared ? self.attempt_queued_locked(op, Late) : self.attempt_queued(op, Late);
+  if (ended) op.complete(&op, where);
+}
+
+void op_engine::queue_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  op.run = &attempt_entry<false>;
+  enqueue(&op);
 }
 
 void op_engine::queue_late_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  op.run = &late_attempt_entry;
-  queue_.push(&op);
+  op.run = &attempt_entry<true>;
+  core_.queue.push(&op);
 }
 
-void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
-  auto& op = *static_cast<io_op*>(entry);
-  if (where == nullptr) return attempt_entry(entry, where);
-  deliver_attempt(op, where, true);
-}
-
-/// Attempts `op`, which was queued for an attempt, and completes it if it has a result: in the same
-/// entry, because queueing it once more would gain nothing. `late`: no event says that there is
-/// data, and the attempt finds out.
-void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
-  op_engine& self = *op.target->loop;
-  const bool ended =
-      self.is_shared_ ? self.attempt_queued_locked(op, late) : self.attempt_queued(op, late);
-  if (ended) op.complete(&op, where);
+bool op_engine::list_late_attempt(io_op& op) noexcept {
+  const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
+  if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
+  advance(op, op_event::wake);
+  op.run = &attempt_entry<true>;
+  later ? shared_runners::list_here(&op) : enqueue(&op);
+  return true;
 }
 
 [[gnu::noinline]] bool op_engine::attempt_queued_locked(io_op& op, bool late) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
+  const operation_lock held(locks_, *op.target, op.kind);
   return attempt_queued(op, late);
 }
 
@@ -176,20 +195,20 @@ inline bool op_engine::attempt_queued(io_op& op, bool late) noexcept {
   constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
   late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
   if (late) {
-    ++counters_here().speculations;
+    ++counters_here(core_).speculations;
     note_ready(q);
     q.predictor.late_attempt_failed();  // taken back below if it finds data
   }
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-  const bool usual = !is_shared_ && (op.flags & ends) == 0;  // nothing cancels it meanwhile
+  const bool usual = !core_.is_shared && (op.flags & ends) == 0;  // nothing cancels it meanwhile
   if (!(usual ? attempt(op) : attempt_current(op))) {
-    if (usual && !pause_if_exhausted(op)) hand_over(op);
+    if (usual && !attempts_.pause_if_exhausted(op)) hand_over(op);
     return false;
   }
   if (late) {
     learnt.late_attempt_succeeded();
     q.predictor = learnt;
-    if (rules_.learns) q.arming.note_unarmed(true);
+    if (core_.rules.learns) q.arming.note_unarmed(true);
   }
   if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
   return_buffers(op);
@@ -211,7 +230,7 @@ bool op_engine::attempt_current(io_op& op) noexcept {
     op.result = cancelled_result_of(op);
     return true;
   }
-  if (!pause_if_exhausted(op)) hand_over(op);
+  if (!attempts_.pause_if_exhausted(op)) hand_over(op);
   return false;
 }
 
@@ -222,9 +241,19 @@ bool op_engine::attempt_current(io_op& op) noexcept {
 bool op_engine::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_shared_) [[unlikely]]
+  if (core_.is_shared) [[unlikely]]
     return attempt_shared(op, d, q);
-  return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
+  return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
+}
+
+/// As attempt(), on a shared loop: an event that came during the call is kept.
+bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
+  if (q.woken_late) {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
 }
 
 bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
@@ -237,10 +266,11 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
     return true;
   }
   return_buffers(op);
-  context_stats& counters = counters_here();
+  context_stats& counters = counters_here(core_);
   while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
-    const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
+    const std::ptrdiff_t r =
+        core_.is_shared ? locks_.make_call(op) : perform_transfer(*core_.sys, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       note_not_ready(q);
@@ -255,13 +285,39 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
     const std::size_t asked = wanted - op.transferred;
     op.transferred += moved;
     op.result = 0;
-    if (receiving) rules_.note_received(d, q, asked, moved);
+    if (receiving) core_.rules.note_received(d, q, asked, moved);
     if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
   }
   return false;
 }
 
 // --- finishing -----------------------------------------------------------------------------------
+
+namespace {
+
+[[gnu::noinline]] void deliver_locked(io_op& op, runner* where) {
+  {
+    descriptor& d = *op.target;
+    const descriptor_lock held(d.loop->core(), d);
+    direction& q = d.queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+/// Completes an operation of a direction, which no other completion can overtake any more.
+void deliver_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where != nullptr) {
+    descriptor& d = *op.target;
+    if (d.loop->core().is_shared) return deliver_locked(op, where);
+    direction& q = d.queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+}  // namespace
 
 void op_engine::queue_completion(io_op& op, int result) noexcept {
   return_buffers(op);
@@ -278,27 +334,6 @@ void op_engine::queue_completion(io_op& op, int result) noexcept {
   enqueue(&op);
 }
 
-void op_engine::deliver_entry(queue_entry* entry, runner* where) {
-  auto& op = *static_cast<io_op*>(entry);
-  if (where != nullptr) {
-    descriptor& d = *op.target;
-    if (d.loop->is_shared_) return deliver_locked(op, where);
-    direction& q = d.queue[direction_of(op.kind)];
-    if (q.undelivered == &op) q.undelivered = nullptr;
-  }
-  op.complete(&op, where);
-}
-
-[[gnu::noinline]] void op_engine::deliver_locked(io_op& op, runner* where) {
-  {
-    descriptor& d = *op.target;
-    const descriptor_lock held(*d.loop, d);
-    direction& q = d.queue[direction_of(op.kind)];
-    if (q.undelivered == &op) q.undelivered = nullptr;
-  }
-  op.complete(&op, where);
-}
-
 [[gnu::flatten]] void op_engine::finish(io_op& op, int result) noexcept {
   queue_completion(op, result);
   leave_direction(op);
@@ -309,7 +344,7 @@ void op_engine::leave_direction(io_op& op) noexcept {
     if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
     return;
   }
-  if ((op.flags & io_op::flag_steps) != 0 && !closing_ && !is_closing(*op.target)) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !core_.closing && !is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
@@ -339,9 +374,9 @@ void start_operation(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
-  if (!loop.runs_alone()) return loop.start_elsewhere(op);
+  if (!loop.runs_alone()) return loop.engine().start_elsewhere(op);
   const object_use inside = use_for(op);
-  loop.start(op);
+  loop.engine().start(op);
 }
 
 /// Starts `op` off the runner, or on a shared loop. Out of line, so that the usual start need not
@@ -349,11 +384,11 @@ void start_operation(io_op& op) noexcept {
 [[gnu::noinline]] void op_engine::start_elsewhere(io_op& op) noexcept {
   {
     const object_use inside = use_for(op);
-    if (is_shared()) return start_shared(op);
+    if (core_.is_shared) return start_shared(op);
   }
   advance(op, op_event::mail);
   op.run = &start_entry;
-  send_command(&op);
+  loop_.send_command(&op);
 }
 
 bool start_operation_immediate(io_op& op) noexcept {
@@ -368,7 +403,7 @@ bool start_operation_immediate(io_op& op) noexcept {
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   const object_use inside = use_for(op);
-  return loop.start_immediate(op);
+  return loop.engine().start_immediate(op);
 }
 
 }  // namespace beck::detail

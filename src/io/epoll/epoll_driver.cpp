@@ -15,6 +15,7 @@
 #include "base/descriptor_number.hpp"
 #include "base/fatal_call.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
@@ -34,8 +35,8 @@ int no_events(const char* call, int error) noexcept {
 
 }  // namespace
 
-epoll_driver::epoll_driver(driver_host& host, const std::string& refused)
-    : readiness_driver(host, true),
+epoll_driver::epoll_driver(driver_host& host, loop_core& core, const std::string& refused)
+    : readiness_driver(host, core, true),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
   const int made = ::epoll_create1(EPOLL_CLOEXEC);
@@ -102,7 +103,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 
 /// Relaxed: the count only determines how soon the next poll enters the kernel.
 void epoll_driver::count_parked(int change) noexcept {
-  if (host_.is_shared()) [[unlikely]] {
+  if (core_.is_shared) [[unlikely]] {
     parked_.fetch_add(change, std::memory_order_relaxed);
   } else {
     parked_.store(parked_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
@@ -111,11 +112,11 @@ void epoll_driver::count_parked(int change) noexcept {
 
 bool epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   begin_poll(mode);
-  if (mode != poll_mode::drain && host_.has_queued()) mode = poll_mode::busy;
+  if (mode != poll_mode::drain && !core_.queue.empty()) mode = poll_mode::busy;
 
   if (mode == poll_mode::busy) {  // no flag says that there are events: ask now and then
-    const std::int64_t now = host_.sys().now();
-    const std::int64_t busy_ns = host_.is_shared() ? shared_poll_ns : busy_visit_ns;
+    const std::int64_t now = core_.sys->now();
+    const std::int64_t busy_ns = core_.is_shared ? shared_poll_ns : busy_visit_ns;
     // While no operation waits for an event, late attempts find the data, and edges coalesce until
     // the kernel is polled.
     const bool idle = parked_.load(std::memory_order_relaxed) == 0;
@@ -124,10 +125,10 @@ bool epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     collect(0, 0);
   } else if (mode == poll_mode::drain || has_due()) {
     collect(0, 0);
-    if (mode == poll_mode::wait && !host_.has_queued()) attempt_due();
-  } else if (host_.mail().sleep()) {
+    if (mode == poll_mode::wait && core_.queue.empty()) attempt_due();
+  } else if (core_.mail.sleep()) {
     collect(-1, deadline);
-    host_.mail().awake();
+    core_.mail.awake();
   }
   return true;
 }
@@ -159,11 +160,11 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   if (timeout != 0 && deadline == INT64_MAX) {
     wait = nullptr;
   } else if (timeout != 0) {
-    const std::int64_t left = deadline - host_.sys().now();
+    const std::int64_t left = deadline - core_.sys->now();
     if (left > 0) limit = {left / 1'000'000'000, left % 1'000'000'000};
   }
   for (;;) {
-    ++host_.counters().kernel_entries;
+    ++core_.counters.kernel_entries;
     host_.pause_lock();
     const int count = wait_for_events(wait);
     host_.resume_lock();
@@ -172,9 +173,9 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events_[static_cast<std::size_t>(i)];
       if (event.data.u64 == wake_token) continue;
-      ++host_.counters().completions;
-      descriptor& d = host_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
-      const descriptor_lock held(host_, d);
+      ++core_.counters.completions;
+      descriptor& d = core_.descriptors.at(static_cast<std::uint32_t>(event.data.u64));
+      const descriptor_lock held(core_, d);
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
       note(d, event.events);
     }

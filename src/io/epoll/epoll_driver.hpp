@@ -16,12 +16,13 @@ struct epoll_event;
 namespace beck::detail {
 
 class driver_host;
+struct loop_core;
 
 class epoll_driver final : public readiness_driver {
  public:
   /// `refused` is the reason for the lack of a better driver, for the report; empty if epoll was
   /// requested. Throws io_error if the kernel refuses.
-  epoll_driver(driver_host& host, const std::string& refused);
+  epoll_driver(driver_host& host, loop_core& core, const std::string& refused);
   ~epoll_driver() override;
 
   bool detach(descriptor& d) noexcept override;

@@ -125,7 +125,7 @@ backend io_context::backend_in_use() const noexcept { return loop_->drv().kind()
 const char* io_context::backend_report() const noexcept { return loop_->drv().report(); }
 context_stats io_context::stats() const noexcept {
   context_stats result;
-  if (loop_->is_shared()) {
+  if (loop_->core().is_shared) {
     loop_->as_runner([&result](io_loop& loop) { result = loop.stats(); });
   } else {
     result = loop_->stats();

@@ -14,7 +14,9 @@
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/timed_operation.hpp>
 
+#include "base/test_build.hpp"
 #include "io/driver/driver.hpp"
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/program_end.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "io/system/posix_system.hpp"
@@ -41,10 +43,10 @@ class io_loop::run_guard {
 };
 
 io_loop::run_guard::run_guard(io_loop& loop)
-    : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
+    : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.core().run_state.delivered_max) {
   flush_sends();  // of the loop whose handler runs or polls this one
   if (!nested_) loop.expect_own_process();
-  bound_.emplace(loop.runner_);
+  bound_.emplace(loop.core().run_state);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several "
@@ -55,10 +57,10 @@ io_loop::run_guard::run_guard(io_loop& loop)
 
 io_loop::run_guard::~run_guard() {
   // Restores the limit of the run() around this call; stop() ends both.
-  loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
+  loop_.core().run_state.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   flush_sends();
   if (nested_) return;
-  loop_.batch_sends(false);
+  loop_.core().batches_sends = false;
   loop_.mail_.run_by(nullptr);
   bound_.reset();  // this thread is not the runner any more
   loop_.slot_.leave();
@@ -67,33 +69,34 @@ io_loop::run_guard::~run_guard() {
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   note_thread();
-  if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
+  if (shared_runners* const shared = engine_.shared(); shared != nullptr)
+    return shared->run(handlers, deadline, blocking);
   const run_guard running(*this);
-  const std::uint64_t before = runner_.counters.delivered;
+  const std::uint64_t before = core().run_state.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
-  runner_.delivered_max = most;
-  runner_.read_at = system_->now();
+  core().run_state.delivered_max = most;
+  core().run_state.read_at = core().sys->now();
   std::uint64_t entries_run_max = UINT64_MAX;
-  if (deadline != no_deadline && runner_.read_at >= deadline) {
-    entries_run_max = counters_.entries_run + batch_entries_max;  // handlers may post more
+  if (deadline != no_deadline && core().run_state.read_at >= deadline) {
+    entries_run_max = core().counters.entries_run + batch_entries_max;  // handlers may post more
     blocking = false;
     deadline = no_deadline;
   }
   bool looked = false;
   while (!stopped()) {
-    ++counters_.iterations;
+    ++core().counters.iterations;
     take_mail();
     const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
     if (!poll_due) run_batch(most);
-    if (stopped() || runner_.counters.delivered >= most) break;
+    if (stopped() || core().run_state.counters.delivered >= most) break;
     expire_timers();
-    if (counters_.entries_run >= entries_run_max) break;
-    if (deadline != no_deadline && system_->now() >= deadline) {
+    if (core().counters.entries_run >= entries_run_max) break;
+    if (deadline != no_deadline && core().sys->now() >= deadline) {
       if (!looked)
         poll_kernel(poll_mode::drain, 0);  // otherwise handlers that take all the time starve I/O
       break;
     }
-    if (!queue_.empty()) {
+    if (!core().queue.empty()) {
       if (batch_over_) {
         poll_kernel(poll_mode::busy, 0);
         looked = true;
@@ -114,23 +117,23 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     } else {
       poll_kernel(poll_mode::drain, 0);
       expire_timers();
-      if (queue_.empty() && mail_.empty()) break;
+      if (core().queue.empty() && mail_.empty()) break;
     }
   }
-  return runner_.counters.delivered - before;
+  return core().run_state.counters.delivered - before;
 }
 
 /// Polls without waiting until an entry or mail arrives, the loop is stopped, or the time for busy
 /// polling or `deadline` has passed. Returns whether the wait found anything.
 bool io_loop::poll_busily(std::int64_t deadline) noexcept {
-  ++counters_.spins;
-  const std::int64_t begin = system_->now();
+  ++core().counters.spins;
+  const std::int64_t begin = core().sys->now();
   const std::int64_t end = std::min<std::int64_t>(
       (duration(begin) + duration(busy_poll_.ns_max())).nanoseconds(), deadline);
-  for (std::int64_t now = begin; now < end; now = system_->now()) {
+  for (std::int64_t now = begin; now < end; now = core().sys->now()) {
     poll_kernel(poll_mode::drain, 0);
-    if (queue_.empty() && mail_.empty() && !stopped()) continue;
-    ++counters_.spin_hits;
+    if (core().queue.empty() && mail_.empty() && !stopped()) continue;
+    ++core().counters.spin_hits;
     busy_poll_.hit();
     return true;
   }
@@ -139,39 +142,38 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
 }
 
 std::size_t io_loop::step(std::size_t handlers) {
-  if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
-    return threads->step();
+  if (virtual_threads* const threads = drv().threads(); threads != nullptr) return threads->step();
   const run_guard running(*this);
-  const std::uint64_t before = runner_.counters.delivered;
-  runner_.delivered_max = before + handlers;
-  runner_.read_at = system_->now();
-  ++counters_.iterations;
+  const std::uint64_t before = core().run_state.counters.delivered;
+  core().run_state.delivered_max = before + handlers;
+  core().run_state.read_at = core().sys->now();
+  ++core().counters.iterations;
   take_mail();
   expire_timers();
   const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
   if (!poll_due) run_batch(before + handlers);
-  if (stopped()) return runner_.counters.delivered - before;
-  if (queue_.empty() && mail_.empty()) {
+  if (stopped()) return core().run_state.counters.delivered - before;
+  if (core().queue.empty() && mail_.empty()) {
     poll_kernel(poll_mode::drain, 0);
-  } else if (batch_over_ && !queue_.empty()) {
+  } else if (batch_over_ && !core().queue.empty()) {
     poll_kernel(poll_mode::busy, 0);
   }
-  return runner_.counters.delivered - before;
+  return core().run_state.counters.delivered - before;
 }
 
 void io_loop::run_batch(std::uint64_t delivered_max) {
   std::int64_t started = 0;
   unsigned look_at = look_every_;
-  for (unsigned n = 1; !queue_.empty(); ++n) {
+  for (unsigned n = 1; !core().queue.empty(); ++n) {
     if (n > batch_entries_max || (n > batch_entries_min && batch_over_)) break;
-    queue_entry* entry = queue_.pop();
-    ++counters_.entries_run;
+    queue_entry* entry = core().queue.pop();
+    ++core().counters.entries_run;
     ++entries_since_poll_;
-    runner_.run(entry);
-    if (stopped() || runner_.counters.delivered >= delivered_max) break;
+    core().run_state.run(entry);
+    if (stopped() || core().run_state.counters.delivered >= delivered_max) break;
     if (n < look_at) continue;
-    const std::int64_t now = system_->now();  // short batches never read the clock
-    learn_pace(now - std::exchange(runner_.read_at, now));
+    const std::int64_t now = core().sys->now();  // short batches never read the clock
+    learn_pace(now - std::exchange(core().run_state.read_at, now));
     look_at = n + look_every_;
     if (look_every_ < batch_entries_slow) flush_sends();
     if (look_every_ < batch_entries_min && batch_over_) break;
@@ -192,15 +194,31 @@ void io_loop::learn_pace(std::int64_t elapsed) noexcept {
 
 void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
-  if (driver_->poll(mode, deadline)) runner_.read_at = system_->now();
+  if (drv().poll(mode, deadline)) core().run_state.read_at = core().sys->now();
   entries_since_poll_ = 0;
-  if (!batch_over_ || queue_.empty()) return;
+  if (!batch_over_ || core().queue.empty()) return;
   batch_over_ = false;
-  queue_.push(&batch_mark_);
+  core().queue.push(&batch_mark_);
+}
+
+std::int64_t io_loop::next_deadline() noexcept {
+  return std::min(timers_.earliest(), engine_.attempts().accepts().retry_at());
+}
+
+void io_loop::expire_timers() noexcept {
+  const std::int64_t earliest = next_deadline();
+  if (earliest == no_deadline) return;
+  std::int64_t now = sys().now();
+  if (planted(planted_bug::early_timer)) now += 20'000;
+  if (earliest > now) return;
+  core().run_state.read_at =
+      now;  // else a handler would find its wait not due yet, and set it again
+  if (engine_.attempts().accepts().retry_at() <= now) engine_.attempts().accepts().resume();
+  timers_.expire(now);
 }
 
 bool io_loop::is_command(const queue_entry& entry) noexcept {
-  return entry.run == &start_entry || entry.run == &operation_deadline::start_entry ||
+  return entry.run == &op_engine::start_entry || entry.run == &operation_deadline::start_entry ||
          entry.run == &loop_jobs::performed_entry || entry.run == &loop_command::run_command;
 }
 
@@ -210,16 +228,17 @@ void io_loop::send_command(queue_entry* command) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
-  after_fork_in_child();  // first: in a child of fork no operation of the mail may start
+  engine_.after_fork_in_child();  // first: in a child of fork no operation of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
-  counters_.mail += mail_.take(mail);
+  core().counters.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
     if (is_command(*entry)) {
-      entry->run(entry, &runner_);  // at once, in the order of the mail, not behind handlers
+      entry->run(entry,
+                 &core().run_state);  // at once, in the order of the mail, not behind handlers
     } else {
-      queue_.push(entry);
+      core().queue.push(entry);
     }
   }
 }
@@ -233,7 +252,7 @@ void io_loop::carry_out_commands() noexcept {
 }
 
 bool io_loop::out_of_work() const noexcept {
-  return outstanding_ == 0 && !end_.has_work() && !mail_.has_mail();
+  return core().outstanding == 0 && !end_.has_work() && !mail_.has_mail();
 }
 
 /// Wakes the thread that runs the loop, so that it sees the change of `end_`.
@@ -244,7 +263,7 @@ void io_loop::wake_runner() noexcept {
 void io_loop::stop() noexcept {
   if (on_runner()) {
     end_.stop_here();
-    runner_.delivered_max = 0;
+    core().run_state.delivered_max = 0;
     return;
   }
   if (in_handler()) runner::current()->delivered_max = 0;
@@ -262,21 +281,22 @@ void io_loop::work(long change) noexcept {
 void io_loop::log(const char* line) noexcept {
   if (log_sink != nullptr) {
     log_sink(line, log_data);
-  } else if (driver_->kind() != backend::sim) {  // the trace reports a world's faults
+  } else if (drv().kind() != backend::sim) {  // the trace reports a world's faults
     std::fprintf(stderr, "beck: %s\n", line);
   }
 }
 
 context_stats io_loop::stats() const noexcept {
-  context_stats s = counters_;
-  s.delivered = runner_.counters.delivered;
-  s.inline_completions = runner_.counters.inline_completions;
-  s.budget_stops = runner_.counters.budget_stops;
-  s.depth_max = runner_.counters.depth_max;
-  s.outstanding = outstanding_;
-  s.wakeups = mail_.wakeups() + (shared_ != nullptr ? shared_->wake_ups() : 0);
+  context_stats s = core().counters;
+  s.delivered = core().run_state.counters.delivered;
+  s.inline_completions = core().run_state.counters.inline_completions;
+  s.budget_stops = core().run_state.counters.budget_stops;
+  s.depth_max = core().run_state.counters.depth_max;
+  s.outstanding = core().outstanding;
+  const shared_runners* const shared = engine_.shared();
+  s.wakeups = mail_.wakeups() + (shared != nullptr ? shared->wake_ups() : 0);
   s.block_misses = block_misses();
-  driver_->add_stats(s);
+  drv().add_stats(s);
   return s;
 }
 
@@ -302,8 +322,9 @@ void io_loop::disarm_elsewhere(timer_entry& entry) noexcept {
   });
 }
 
-void io_loop::start_locked(io_op& op) noexcept {
-  as_runner([&op](io_loop& loop) { loop.start(op); });
+int openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return already_open_result;
+  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
 }
 
 namespace {

@@ -14,20 +14,16 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/engine/op_engine.hpp"
+#include "io/loop/loop_signals.hpp"
+#include "io/loop/loop_timers.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
-#include "io/loop/timer_queue.hpp"
-#include "run/block_watch.hpp"
 #include "run/task_trees.hpp"
 
 namespace beck::detail {
 
-class signal_wait;
-class timer_operation;
-struct signal_state;
-
-class io_loop final : public op_engine {
+class io_loop final {
  public:
   /// While entries are queued, run_batch() runs at least this number of them before it stops at the
   /// batch's mark and the kernel is polled; fewer if they take longer than look_ns. The clock is
@@ -58,7 +54,7 @@ class io_loop final : public op_engine {
   /// ran.
   std::size_t step(std::size_t handlers);
   /// Returns whether run() would have something to run or to wait for.
-  bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
+  bool has_work() const noexcept { return !stopped() && (!core().queue.empty() || !out_of_work()); }
   /// Returns the time at which a wait must end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
   /// Does the first half of the destructor's work, for loops that may hold objects of one another:
@@ -74,25 +70,36 @@ class io_loop final : public op_engine {
   bool stopped() const noexcept { return end_.stopped(); }
 
   // --- any thread
+  /// Returns whether the caller may touch the loop: it runs an exclusive loop, or holds the lock of
+  /// a shared one.
+  bool on_runner() const noexcept { return core().on_runner(); }
+  /// Returns whether the caller is inside run() of a shared loop.
+  bool in_handler() const noexcept { return engine_.in_handler(); }
+  /// Returns whether the caller is the runner or inside run(), so that the loop will run the
+  /// entries that the caller queues.
+  bool runs_here() const noexcept { return on_runner() || in_handler(); }
+  /// Returns whether the caller runs an exclusive loop, so that no other thread may touch the loop
+  /// meanwhile.
+  bool runs_alone() const noexcept { return !core().is_shared && on_runner(); }
   void post(queue_entry* entry) noexcept {
     if (in_handler()) {
-      shared_->queue_here(entry);
-      shared_->announce();
+      shared_runners::queue_here(entry);
+      engine_.shared()->announce();
     } else if (on_runner()) {
-      queue_.push(entry);
+      core().queue.push(entry);
     } else {
       mail_.push(entry);
     }
   }
   /// Returns the number of threads that may be inside run(). Requires a shared loop.
-  unsigned threads_max() const noexcept { return shared_->threads_max(); }
+  unsigned threads_max() const noexcept { return engine_.shared()->threads_max(); }
   /// As run(), called by a thread that the driver simulates. Requires a shared loop.
   std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking) {
-    return shared_->run_as_thread(handlers, deadline, blocking);
+    return engine_.shared()->run_as_thread(handlers, deadline, blocking);
   }
   /// Wakes every thread that waits inside run(), so that it checks the loop's state again. Requires
   /// a shared loop.
-  void call_everybody() noexcept { shared_->call_everybody(); }
+  void call_everybody() noexcept { engine_.shared()->call_everybody(); }
   /// Returns the loop to which the runner `where` of an entry belongs.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());
@@ -123,7 +130,7 @@ class io_loop final : public op_engine {
   /// that other threads have started come before what the caller does now.
   bool acts_as_runner() noexcept {
     if (!on_runner()) return false;
-    if (mail_.has_mail() || is_forked_copy()) [[unlikely]]
+    if (mail_.has_mail() || core().is_forked_copy()) [[unlikely]]
       take_mail();
     return true;
   }
@@ -133,7 +140,7 @@ class io_loop final : public op_engine {
   /// Sends a command to the thread that runs the loop and therefore keeps the caller from carrying
   /// the command out. If that thread has left the loop meanwhile, this call carries it out.
   void send_order(queue_entry* order) noexcept {
-    if (is_forked_copy()) [[unlikely]]
+    if (core().is_forked_copy()) [[unlikely]]
       return;  // no thread will ever carry it out
     send_command(order);
     carry_out_commands();
@@ -143,7 +150,7 @@ class io_loop final : public op_engine {
   /// Returns whether this is a child of fork and another thread was inside the loop at the fork.
   /// The child's copy may then be half changed for ever: as_runner() does nothing, and destroying
   /// an object only closes its descriptor.
-  bool in_doubt() const noexcept { return is_forked_copy() && is_in_doubt(); }
+  bool in_doubt() const noexcept { return core().is_forked_copy() && is_in_doubt(); }
   void close_in_doubt(descriptor& d) noexcept;
   /// Ends the program if it is a child of fork: only the parent may run the loop.
   void expect_own_process() const noexcept;
@@ -152,52 +159,29 @@ class io_loop final : public op_engine {
   void close_all_handles() noexcept;
 
   // --- timers and signals
-  /// Returns the timers on the steady clock. A thread may add waits of its own that are not
-  /// operations; these are not outstanding work.
-  timer_queue& timers() noexcept { return timers_; }
+  loop_timers& timers() noexcept { return timers_; }
+  loop_signals& signals() noexcept { return signals_; }
   /// Adds `entry` to the timers, from a handler of a shared loop. Returns false if there is no
   /// memory.
   bool arm_elsewhere(timer_entry& entry) noexcept;
   /// Removes `entry` from the timers, if it is armed, from a handler of a shared loop.
   void disarm_elsewhere(timer_entry& entry) noexcept;
-  /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
-  /// removes the limit. Returns false if there is no memory.
-  bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  /// Ends the oldest waits for `timer`, at most `most`, and returns their number. Requires that
-  /// `most` is not 0.
-  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
-    if (timer.first != timer.last) [[unlikely]]
-      return cancel_several_waits(timer, most);
-    if (timer.first == nullptr) return 0;
-    cancel_timer(*timer.first);
-    return 1;
-  }
-  void cancel_signal_waits(signal_state& set) noexcept;
-  /// Removes the wait from its set and completes it with `result`.
-  void finish_signal_wait(signal_wait& op, int result) noexcept;
 
   // --- parts
-  mailbox& mail() noexcept override { return mail_; }
+  op_engine& engine() noexcept { return engine_; }
+  loop_core& core() noexcept { return engine_.core(); }
+  const loop_core& core() const noexcept { return engine_.core(); }
+  descriptor_life& descriptors() noexcept { return engine_.descriptors(); }
+  op_cancels& cancels() noexcept { return engine_.cancels(); }
+  file_calls& files() noexcept { return engine_.files(); }
+  driver& drv() const noexcept { return engine_.drv(); }
+  system& sys() noexcept { return *core().sys; }
+  runner& run_state() noexcept { return core().run_state; }
+  mailbox& mail() noexcept { return mail_; }
+  descriptor& no_descriptor() noexcept { return descriptors().vacant(); }
   /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
   /// it. Any thread.
-  void send_command(queue_entry* command) noexcept override;
-  timer_state& no_timer() noexcept { return no_timer_; }
-  /// Returns the state that keep_timer() has kept, for a new timer whose waits complete on the
-  /// loop's executor. Returns nullptr if there is none, or if the caller is not the runner.
-  timer_state* take_timer(clock_kind clock) noexcept {
-    if (!on_runner() || kept_timer_ == nullptr || !recycles_blocks()) return nullptr;
-    kept_timer_->clock = clock;
-    return kept_timer_.release();
-  }
-  /// Keeps the state of a destroyed timer, which has no waits, for the next timer. Returns false if
-  /// one is kept already, or if its executor is not the loop's. Called by the runner.
-  bool keep_timer(timer_state& timer) noexcept {
-    if (kept_timer_ != nullptr || timer.executor.target() != this || !recycles_blocks())
-      return false;
-    kept_timer_.reset(&timer);
-    return true;
-  }
-  signal_state& no_signals() noexcept { return *no_signals_; }
+  void send_command(queue_entry* command) noexcept;
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
   /// Returns the functions of the loop's executor: exclusive and shared loops have different ones.
@@ -212,7 +196,7 @@ class io_loop final : public op_engine {
   /// Calls `see(queue_entry&)` for each entry of the queue, oldest first, for dumps.
   template <class See>
   void each_queued(See&& see) const noexcept {
-    for (queue_entry* at = queue_.front(); at != nullptr; at = at->next) see(*at);
+    for (queue_entry* at = core().queue.front(); at != nullptr; at = at->next) see(*at);
   }
   /// Returns the trees of tasks, for dumps.
   const task_trees& trees() const noexcept { return trees_; }
@@ -238,7 +222,6 @@ class io_loop final : public op_engine {
   class run_guard;
   friend class shared_runners;
   friend class loop_jobs;
-  friend class timer_operation;
   friend struct testing::context_seam;
 
   // --- running
@@ -263,13 +246,6 @@ class io_loop final : public op_engine {
   void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   void wake_runner() noexcept;
 
-  // --- for the engine
-  void start_wait(io_op& op) noexcept override;
-  void cancel_wait(io_op& op) noexcept override;
-  void start_locked(io_op& op) noexcept override;
-  void disarm(descriptor& d) noexcept override;
-  void give_up_kernel_state() noexcept override;
-
   // --- the end
   bool is_in_doubt() const noexcept;
   /// Cancels and reaps everything, then destroys entries and tasks. Returns false if the kernel or
@@ -292,42 +268,27 @@ class io_loop final : public op_engine {
   /// run() has no work left.
   void report_lost_tasks(bool ends) noexcept;
 
-  // --- timers and signals
-  void start_timer(timer_operation& op) noexcept;
-  [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
-  void finish_timer(timer_operation& op, int result) noexcept;
-  /// Ends a wait with operation_aborted. Out of line: its callers need no registers for it.
-  [[gnu::noinline]] void cancel_timer(timer_operation& op) noexcept;
-  [[gnu::noinline]] std::size_t cancel_several_waits(timer_state& timer, std::size_t most) noexcept;
-  static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  void start_signal_wait(signal_wait& op) noexcept;
-  void cancel_all_signal_waits() noexcept;
-
   /// A queue entry that refers to its loop.
   struct loop_entry : queue_entry {
     io_loop* loop;
   };
 
+  op_engine engine_;  // first: its parts outlive all others
   std::uint64_t entries_since_poll_ = 0;
   unsigned look_every_ = batch_entries_min;  // entries between two readings of the clock
   bool batch_over_ = true;
-  timer_queue timers_;
-  wall_timers wall_timers_;
+  const executor_table& own_table_;
+  io_context& context_;
+  loop_timers timers_;
+  loop_signals signals_;
   busy_poll busy_poll_;
   loop_entry batch_mark_;
   loop_entry wake_entry_;
   task_trees trees_;
   bool lost_tasks_reported_ = false;
-  const executor_table& own_table_;
-  io_context& context_;
   scope ambient_;
-  timer_state no_timer_;
-  std::unique_ptr<timer_state> kept_timer_;
-  const std::unique_ptr<signal_state> no_signals_;
-  signal_state* signal_sets_ = nullptr;  // the sets with waits
 
-  // Made by the runner, less those that it destroyed; kept_timer_ counts.
+  // Made by the runner, less those that it destroyed; the state that timers_ keeps counts.
   std::int64_t objects_here_ = 0;
   std::atomic<std::int64_t> objects_elsewhere_{0};
 
@@ -340,15 +301,15 @@ template <class Action>
 bool io_loop::as_borrower(Action& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
-  if (is_shared()) {
-    const shared_lock held(*this);
+  if (core().is_shared) {
+    const shared_lock held(core(), *engine_.shared());
     take_mail();
     action(*this);
     return true;
   }
   if (!slot_.take(runner_slot::holder::borrower)) return false;
   {
-    const runner::binding bound(runner_);
+    const runner::binding bound(core().run_state);
     take_mail();
     action(*this);
   }
@@ -369,7 +330,8 @@ inline object_use use_of(descriptor& d, const char* function,
 /// Marks `timer` as used by a function of its object; does nothing with NDEBUG. Moved-from timers
 /// share a state, which is not checked.
 inline object_use use_of(timer_state& timer, const char* function) noexcept {
-  return {&timer == &timer.loop->no_timer() ? nullptr : &timer.used, "timer", nullptr, function};
+  return {&timer == &timer.loop->timers().vacant() ? nullptr : &timer.used, "timer", nullptr,
+          function};
 }
 
 }  // namespace beck::detail

@@ -14,7 +14,6 @@
 
 #include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/loop/signal_state.hpp"
 #include "io/op/transitions.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "run/task_trees.hpp"
@@ -25,15 +24,14 @@ constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : op_engine(*this, how),
-      wall_timers_(*this),
-      busy_poll_(how.busy_poll_ns_),
-      own_table_(is_shared() ? io_context::shared_loop_table : io_context::loop_table),
+    : engine_(*this, mail_, how),
+      own_table_(core().is_shared ? io_context::shared_loop_table : io_context::loop_table),
       context_(context),
-      ambient_(executor()),
-      no_timer_(*this, executor(), clock_kind::steady),
-      no_signals_(std::make_unique<signal_state>(*this, executor())) {
-  runner_.ambient = &ambient_;
+      timers_(*this, core(), executor()),
+      signals_(*this, core(), executor()),
+      busy_poll_(how.busy_poll_ns_),
+      ambient_(executor()) {
+  core().run_state.ambient = &ambient_;
   batch_mark_.loop = this;
   batch_mark_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->batch_over_ = true;
@@ -42,54 +40,50 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   wake_entry_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
-  no_descriptor_.executor = executor();
-  backend_selection::open(*this, how, system_, driver_);
-  rules_.reports_urgent_data = driver_->reports_urgent_data();
-  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
-  mail_.open(driver_->wake_handle());
-  if (shared_ != nullptr) shared_->open(driver_->wake_handle(), driver_->threads());
+  no_descriptor().executor = executor();
+  engine_.open_backend(how);
+  if (drv().wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
+  mail_.open(drv().wake_handle());
+  if (engine_.shared() != nullptr) engine_.shared()->open(drv().wake_handle(), drv().threads());
 }
 
 io_loop::~io_loop() {
-  if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
+  if (virtual_threads* const threads = drv().threads(); threads != nullptr) threads->recall();
   // In a child of fork no thread runs the loop: threads are not inherited.
-  const bool taken = is_forked_copy() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken && (is_forked_copy() || !has_threads_inside()),
+  const bool taken = core().is_forked_copy() || slot_.take(runner_slot::holder::runner);
+  BECK_ASSERT(taken && (core().is_forked_copy() || !engine_.has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
-  const runner::binding bound(runner_);
+  const runner::binding bound(core().run_state);
   report_lost_tasks(true);
   const bool emptied = empty_out();
-  leases_->close();
+  engine_.attempts().close_leases();
   if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     // Frames and buffers that the kernel may still write to must stay.
-    static_cast<void>(driver_.release());
-    static_cast<void>(system_.release());
-    static_cast<void>(leases_.release());
-    descriptors_.leak();
+    engine_.leak_backend();
     return;
   }
   destroy_queued();  // entries posted by threads that returned a lease
   expect_no_objects();
-  leases_.reset();
-  jobs_.end_threads();
-  if (!left_to_parent_) {  // otherwise the writers are the parent's threads
+  engine_.attempts().release_leases();
+  engine_.jobs().end_threads();
+  if (!core().left_to_parent) {  // otherwise the writers are the parent's threads
     end_.wait_for_stragglers();
     take_mail();
-    mail_.drain_owed_wakeups(shared_ != nullptr ? shared_->owed() : 0);
+    mail_.drain_owed_wakeups(engine_.shared() != nullptr ? engine_.shared()->owed() : 0);
   }
 }
 
 io_loop::object_counts io_loop::count_objects() noexcept {
-  return {descriptors_.in_use(), objects_here_ - (kept_timer_ != nullptr ? 1 : 0) +
-                                     objects_elsewhere_.load(std::memory_order_relaxed)};
+  return {core().descriptors.in_use(), objects_here_ - (timers_.has_kept_state() ? 1 : 0) +
+                                           objects_elsewhere_.load(std::memory_order_relaxed)};
 }
 
 /// Ends the program with a message if objects of the context still exist: they would use the
 /// context after it was freed.
 void io_loop::expect_no_objects() noexcept {
-  if (is_forked_copy()) return;  // they may belong to threads that exist in the parent only
+  if (core().is_forked_copy()) return;  // they may belong to threads that exist in the parent only
   const auto [slots, others] = count_objects();
   if (slots == 0 && others == 0) [[likely]]
     return;
@@ -104,10 +98,11 @@ void io_loop::expect_no_objects() noexcept {
 
 bool io_loop::clear() noexcept {
   if (in_doubt()) return false;
-  const bool taken = is_forked_copy() || slot_.take(runner_slot::holder::runner);
+  const bool taken = core().is_forked_copy() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
-  const runner::binding bound(runner_);
-  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || !trees_.empty();
+  const runner::binding bound(core().run_state);
+  const bool something =
+      !core().closing || !core().queue.empty() || !mail_.empty() || !trees_.empty();
   if (something) {
     report_lost_tasks(true);
     static_cast<void>(empty_out());
@@ -117,8 +112,8 @@ bool io_loop::clear() noexcept {
 }
 
 bool io_loop::end_with_program() noexcept {
-  if (!is_forked_copy()) {
-    if (has_threads_inside() || !slot_.take(runner_slot::holder::runner)) return false;
+  if (!core().is_forked_copy()) {
+    if (engine_.has_threads_inside() || !slot_.take(runner_slot::holder::runner)) return false;
     slot_.leave();
   }
   clear();
@@ -127,52 +122,46 @@ bool io_loop::end_with_program() noexcept {
 }
 
 bool io_loop::empty_out() noexcept {
-  closing_ = true;
-  runner_.destroys = true;
-  after_fork_in_child();
+  core().closing = true;
+  core().run_state.destroys = true;
+  engine_.after_fork_in_child();
   cancel_everything();
   if (!reap()) return false;
   do {
     destroy_queued();
     destroy_trees();
-  } while (!queue_.empty() || !mail_.empty());
+  } while (!core().queue.empty() || !mail_.empty());
   return true;
 }
 
 void io_loop::cancel_everything() noexcept {
   take_mail();
-  accepts_.resume();
-  while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
-  cancel_all_signal_waits();
-  jobs_.cancel_all();
-  descriptors_.each([this](descriptor& d) {
-    if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // cancelled already
-    advance(d, slot_event::detach);
-    abandon_all(d);
-    driver_->detach(d);
-    advance(d, d.fd >= 0 ? slot_event::stay : slot_event::close);
-  });
-  if (driver_->in_flight() != 0) driver_->cancel_everything();
+  engine_.attempts().accepts().resume();
+  timers_.cancel_all();
+  signals_.cancel_all();
+  engine_.jobs().cancel_all();
+  descriptors().detach_all();
+  if (drv().in_flight() != 0) drv().cancel_everything();
 }
 
 bool io_loop::reap() noexcept {
-  if (left_to_parent_) return true;
-  const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
-  while (driver_->in_flight() != 0) {
-    driver_->poll(poll_mode::wait, give_up);
-    if (system_->now() >= give_up) break;
+  if (core().left_to_parent) return true;
+  const std::int64_t give_up = (duration(core().sys->now()) + reap_time).nanoseconds();
+  while (drv().in_flight() != 0) {
+    drv().poll(poll_mode::wait, give_up);
+    if (core().sys->now() >= give_up) break;
   }
-  const bool performed = jobs_.reap(give_up);
-  if (driver_->in_flight() != 0 || !performed) return false;
-  driver_->poll(poll_mode::drain, 0);  // ends the operations that were listed: they are cancelled
+  const bool performed = engine_.jobs().reap(give_up);
+  if (drv().in_flight() != 0 || !performed) return false;
+  drv().poll(poll_mode::drain, 0);  // ends the operations that were listed: they are cancelled
   return true;
 }
 
 void io_loop::destroy_queued() noexcept {
   do {
     take_mail();
-    while (!queue_.empty()) {
-      queue_entry* entry = queue_.pop();
+    while (!core().queue.empty()) {
+      queue_entry* entry = core().queue.pop();
       entry->run(entry, nullptr);
     }
   } while (!mail_.empty());
@@ -199,35 +188,23 @@ void io_loop::unhandled(std::exception_ptr error, const std::source_location* sp
 // middle of any change: then the child closes the open descriptors and touches nothing else.
 
 void io_loop::expect_own_process() const noexcept {
-  BECK_ASSERT(!is_forked_copy() || driver_->wake_handle() < 0,
+  BECK_ASSERT(!core().is_forked_copy() || drv().wake_handle() < 0,
               "an io_context was run in a child of fork; it belongs to the parent");
 }
 
 bool io_loop::is_in_doubt() const noexcept {
-  if (on_runner() || driver_->wake_handle() < 0) return false;
-  return !slot_.looks_free() || (shared_ != nullptr && shared_->others_inside());
+  if (on_runner() || drv().wake_handle() < 0) return false;
+  return !slot_.looks_free() || (engine_.shared() != nullptr && engine_.shared()->others_inside());
 }
 
 void io_loop::close_in_doubt(descriptor& d) noexcept {
-  if (const int fd = std::exchange(d.fd, -1); fd >= 0) system_->close(fd);
+  if (const int fd = std::exchange(d.fd, -1); fd >= 0) core().sys->close(fd);
   d.slot = slot_state::closed;  // assigned without advance(): its state may be half changed
 }
 
 void io_loop::close_all_handles() noexcept {
-  descriptors_.each([this](descriptor& d) { close_in_doubt(d); });
-  driver_->close_handles();
-}
-
-void io_loop::give_up_kernel_state() noexcept {
-  if (driver_->wake_handle() < 0) return;
-  left_to_parent_ = true;
-  closing_ = true;  // operations in the mail at the fork, and new ones, are cancelled
-  descriptors_.each([this](descriptor& d) { give_up(d); });
-  driver_->after_fork_in_child();
-  // Descriptors that waited for a completion, which goes to the parent. A close may free the slot,
-  // so it follows after the driver has emptied its lists of descriptors.
-  descriptors_.each([this](descriptor& d) { close_if_idle(d); });
-  jobs_.after_fork_in_child();
+  core().descriptors.each([this](descriptor& d) { close_in_doubt(d); });
+  drv().close_handles();
 }
 
 }  // namespace beck::detail

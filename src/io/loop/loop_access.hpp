@@ -58,7 +58,7 @@ inline object_use use_for(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   if (!loop.in_handler()) return false;
   const object_use inside = use_for(op);
-  return loop.attempt_in_handler(op);
+  return loop.engine().attempt_in_handler(op);
 }
 
 }  // namespace beck::detail

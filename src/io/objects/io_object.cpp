@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/op/perform.hpp"
@@ -16,7 +17,7 @@ namespace {
 /// the context.
 void close_slot(void* slot) noexcept {
   auto* d = static_cast<descriptor*>(slot);
-  d->loop->close_for_good(*d);
+  d->loop->descriptors().close_for_good(*d);
 }
 
 /// Gives up a slot for good: closes it at once if the caller may run the loop, else sends a command
@@ -25,7 +26,7 @@ void close_slot(void* slot) noexcept {
 void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
-  if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
+  if (loop.as_runner([&d](io_loop& l) { l.descriptors().close_for_good(d); })) return;
   if (loop.in_doubt()) return loop.close_in_doubt(d);
   d.close_order = loop_command(&close_slot, &d);
   loop.send_order(&d.close_order);
@@ -40,7 +41,7 @@ void expect_alone(descriptor& d, const char* function) noexcept {
 /// Returns whether an operation is in flight on the slot, or has its completion still in the run
 /// queue.
 bool has_operations(io_loop& loop, descriptor& d) noexcept {
-  const descriptor_lock held(loop, d);
+  const descriptor_lock held(loop.core(), d);
   for (const direction& q : d.queue) {
     if (q.current != nullptr || q.undelivered != nullptr) return true;
   }
@@ -56,7 +57,7 @@ struct cancel_order : loop_command {
   static void cancel_slot(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);
     free_block(self);
-    if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
+    if (what.d->generation == what.generation) what.d->loop->cancels().cancel_all(*what.d);
   }
 
   descriptor* d;
@@ -65,16 +66,11 @@ struct cancel_order : loop_command {
 
 }  // namespace
 
-int openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return already_open_result;
-  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
-}
-
 io_object::io_object(const any_io_executor& executor)
-    : descriptor_(loop_of(executor).descriptors().allocate(executor)) {}
+    : descriptor_(loop_of(executor).core().descriptors.allocate(executor)) {}
 
 io_object::io_object(io_context& context, const any_io_executor& executor)
-    : descriptor_(loop_of(context.get_executor()).descriptors().allocate(executor)) {}
+    : descriptor_(loop_of(context.get_executor()).core().descriptors.allocate(executor)) {}
 
 io_object::io_object(io_object&& other) noexcept
     // NOLINTNEXTLINE(performance-move-constructor-init): both keep the executor
@@ -104,7 +100,7 @@ void io_object::become_vacant() noexcept {
 descriptor* io_object::slot_to_open() noexcept {
   if (!vacated_) return descriptor_;
   try {
-    descriptor_ = descriptor_->loop->descriptors().allocate(vacated_);
+    descriptor_ = descriptor_->loop->core().descriptors.allocate(vacated_);
     vacated_ = any_io_executor();
   } catch (const std::exception&) {  // there is no free slot; openable() reports that
   }
@@ -138,13 +134,13 @@ void io_object::close(error_code& ec) noexcept {
   if (!d.may_be_opening && d.fd < 0) return;
   bool closed = false;
   d.loop->as_runner([&](io_loop& l) {
-    l.close(d);
+    l.descriptors().close(d);
     closed = d.fd < 0 && !is_closing(d);
   });
   if (closed) return;
   if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
   try {  // the slot is still closing, so this object continues with a fresh one
-    descriptor_ = d.loop->descriptors().allocate(d.executor);
+    descriptor_ = d.loop->core().descriptors.allocate(d.executor);
   } catch (const std::exception&) {
     become_vacant();
   }
@@ -167,7 +163,7 @@ void io_object::cancel(error_code& ec) noexcept {
   }
   const auto cancel_here = [&](io_loop& l) {
     if (d.fd < 0 && d.files == nullptr) ec = error::bad_descriptor;
-    l.cancel_all(d);
+    l.cancels().cancel_all(d);
   };
   if (d.loop->as_runner(cancel_here)) return;
   try {
@@ -190,7 +186,7 @@ int io_object::release(error_code& ec) {
   // flight.
   int result = -EBUSY;
   io_loop& loop = *descriptor_->loop;
-  loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  loop.as_runner([&](io_loop& l) { result = l.descriptors().release(*descriptor_); });
   if (loop.in_doubt()) result = descriptor_->fd >= 0 ? std::exchange(descriptor_->fd, -1) : -EBADF;
   ec = make_error(result);
   return result < 0 ? -1 : result;
@@ -204,24 +200,24 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     ec = error::make_error_code(error::operation_not_supported);
     return;
   }
-  descriptor* const to = loop.descriptors().allocate(executor);
+  descriptor* const to = loop.core().descriptors.allocate(executor);
   to->user_non_blocking = from.user_non_blocking;
   int fd = -EBUSY;  // also if another thread runs the context
   const auto take_out = [&](io_loop& l) {
     if (from.fd < 0) {
       fd = -EBADF;
     } else if (!has_operations(l, from)) {
-      fd = l.release(from);
+      fd = l.descriptors().release(from);
     }
   };
   if (!from.loop->as_runner(take_out) || fd < 0) {
     to->orphaned = true;
-    loop.descriptors().free(*to);
+    loop.core().descriptors.free(*to);
     ec = make_error(fd);
     return;
   }
   ec = error_code();
-  loop.open_descriptor(*to, fd, from.nature);
+  loop.descriptors().open(*to, fd, from.nature);
   descriptor_ = to;
   drop(from);
 }
@@ -248,7 +244,7 @@ void io_object::assign_handle(int fd, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
   ec = make_error(openable(d));
-  if (!ec) d.loop->open_descriptor(d, fd);
+  if (!ec) d.loop->descriptors().open(d, fd);
 }
 
 std::size_t io_object::readable_bytes(error_code& ec) const noexcept {

@@ -217,11 +217,11 @@ child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_o
   if (ec) return nullptr;
   made->pid = child.pid;
   made->handle = child.handle;
-  d.loop->open_descriptor(d, child.handle, descriptor_nature::other);
+  d.loop->descriptors().open(d, child.handle, descriptor_nature::other);
   for (int number = 0; number < 3; ++number) {
     descriptor* const pipe = how.stream(number).slot();
     if (pipe != nullptr) {
-      pipe->loop->open_descriptor(*pipe, child.ends[number], descriptor_nature::pipe);
+      pipe->loop->descriptors().open(*pipe, child.ends[number], descriptor_nature::pipe);
     }
   }
   return made.release();

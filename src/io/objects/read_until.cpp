@@ -178,9 +178,9 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
       if (self->result != 0 || self->search()) break;
       self->result = self->grow();
       if (self->result != 0) break;
-      if (!loop.step_again(*self)) return;
+      if (!loop.engine().step_again(*self)) return;
     }
-    loop.end_steps(*self);
+    loop.engine().end_steps(*self);
   }
   self->complete = self->late_.outer;
   self->complete(entry, where);

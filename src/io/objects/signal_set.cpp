@@ -31,7 +31,7 @@ signal_state* make_successor(const signal_state& moved) noexcept {
   try {
     return make_state(*moved.loop, moved.executor);
   } catch (const std::bad_alloc&) {
-    return &moved.loop->no_signals();
+    return &moved.loop->signals().vacant();
   }
 }
 
@@ -66,7 +66,7 @@ void free_state(signal_state* state) noexcept {
 /// Cancels the waits and frees the state. Runs as a command of the loop.
 void release_set(void* set) noexcept {
   auto* state = static_cast<signal_state*>(set);
-  state->loop->cancel_signal_waits(*state);
+  state->loop->signals().cancel_waits(*state);
   free_state(state);
 }
 
@@ -75,7 +75,7 @@ void release_set(void* set) noexcept {
 void drop_set(signal_state* state) noexcept {
   if (state->inbox == nullptr) return;
   drop_all(*state);
-  if (state->loop->as_runner([state](io_loop& l) { l.cancel_signal_waits(*state); })) {
+  if (state->loop->as_runner([state](io_loop& l) { l.signals().cancel_waits(*state); })) {
     free_state(state);
     return;
   }
@@ -91,7 +91,7 @@ struct wait_cancel_order : loop_command {
   static void cancel_waits(void* self) noexcept {
     signal_state& set = *static_cast<wait_cancel_order*>(self)->set;
     free_block(self);
-    set.loop->cancel_signal_waits(set);
+    set.loop->signals().cancel_waits(set);
   }
 
   signal_state* set;
@@ -181,7 +181,7 @@ void signal_set::cancel(error_code& ec) {
   ec.clear();
   if (state_->inbox == nullptr) return;
   io_loop& loop = *state_->loop;
-  if (loop.as_runner([&](io_loop& l) { l.cancel_signal_waits(*state_); })) return;
+  if (loop.as_runner([&](io_loop& l) { l.signals().cancel_waits(*state_); })) return;
   loop.send_order(::new (allocate_block(sizeof(wait_cancel_order))) wait_cancel_order(*state_));
 }
 

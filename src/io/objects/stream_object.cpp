@@ -31,21 +31,6 @@ void byte_stream::set_socket_option(int level, int name, const void* value, std:
 
 namespace detail {
 
-bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
-  if (d.expiry.is_armed()) timers_.remove(d.expiry);
-  d.expired = false;
-  if (when == no_deadline || closing_) return true;
-  d.expiry.deadline = when;
-  d.expiry.expired = &expire_descriptor;
-  return timers_.add(d.expiry);
-}
-
-void io_loop::disarm(descriptor& d) noexcept { expire_at(d, no_deadline); }
-
-void io_loop::expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  if (!shutting_down) loop.expire(*static_cast<descriptor_expiry&>(entry).owner);
-}
-
 namespace {
 
 /// Command that sets the deadline of a stream on the thread that runs the context. It frees itself.
@@ -57,8 +42,8 @@ struct expiry_order : loop_command {
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);
     free_block(self);
-    const descriptor_lock held(*what.d->loop, *what.d);
-    if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
+    const descriptor_lock held(what.d->loop->core(), *what.d);
+    if (what.d->generation == what.generation) what.d->loop->timers().expire_at(*what.d, what.when);
   }
 
   descriptor* d;
@@ -74,8 +59,8 @@ void set_limit(descriptor& d, std::int64_t when) {
   const object_use inside = use_of(d, "expires");
   bool done = true;
   const auto set_here = [&](io_loop& l) {
-    const descriptor_lock held(l, d);
-    done = l.expire_at(d, when);
+    const descriptor_lock held(l.core(), d);
+    done = l.timers().expire_at(d, when);
   };
   if (!loop.as_runner(set_here)) {
     loop.send_order(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
@@ -126,8 +111,8 @@ void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
   int ends[2];
   ec = make_error(reading.loop->sys().open_pipe(ends));
   if (ec) return;
-  reading.loop->open_descriptor(reading, ends[0], descriptor_nature::pipe);
-  writing.loop->open_descriptor(writing, ends[1], descriptor_nature::pipe);
+  reading.loop->descriptors().open(reading, ends[0], descriptor_nature::pipe);
+  writing.loop->descriptors().open(writing, ends[1], descriptor_nature::pipe);
 }
 
 void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
@@ -136,7 +121,7 @@ void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   if (ec) return;
   const int nature = d.loop->sys().adopt_any(fd);
   ec = make_error(nature);
-  if (!ec) d.loop->open_descriptor(d, fd, static_cast<descriptor_nature>(nature));
+  if (!ec) d.loop->descriptors().open(d, fd, static_cast<descriptor_nature>(nature));
 }
 
 void descriptor_calls::adopt(descriptor& d, int fd) {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "io/op/descriptor.hpp"
+#include "io/driver/listed_sends.hpp"
 
 namespace beck::detail {
 

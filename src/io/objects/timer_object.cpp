@@ -26,7 +26,7 @@ namespace {
 
 /// Returns the state of a new timer, which may be that of a destroyed one.
 timer_state* make_state(io_loop& loop, const any_io_executor& executor, clock_kind clock) {
-  timer_state* const kept = executor.target() == &loop ? loop.take_timer(clock) : nullptr;
+  timer_state* const kept = executor.target() == &loop ? loop.timers().take_state(clock) : nullptr;
   return kept != nullptr ? kept : allocate_state(loop, executor, clock);
 }
 
@@ -36,7 +36,7 @@ io_loop& loop_in(io_context& context) noexcept {
 
 /// Returns the state of a new timer on the executor of `loop`.
 inline timer_state* make_state(io_loop& loop, clock_kind clock) {
-  timer_state* const kept = loop.take_timer(clock);
+  timer_state* const kept = loop.timers().take_state(clock);
   return kept != nullptr ? kept : allocate_state(loop, loop.executor(), clock);
 }
 
@@ -54,7 +54,7 @@ timer_state* make_successor(const timer_state& moved) noexcept {
   try {
     return make_state(*moved.loop, moved.executor, moved.clock);
   } catch (const std::bad_alloc&) {
-    return &moved.loop->no_timer();
+    return &moved.loop->timers().vacant();
   }
 }
 
@@ -66,14 +66,14 @@ timer_state* make_successor(const timer_state& moved) noexcept {
 /// Cancels the waits and frees the state. Runs as a command of the loop.
 void release_timer(void* timer) noexcept {
   auto* state = static_cast<timer_state*>(timer);
-  state->loop->cancel_timer_waits(*state, SIZE_MAX);
+  state->loop->timers().cancel_waits(*state, SIZE_MAX);
   free_state(state);
 }
 
 /// As drop_timer(), for a caller that does not run the loop.
 [[gnu::noinline]] void drop_elsewhere(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
-  if (loop.as_runner([state](io_loop& l) { l.cancel_timer_waits(*state, SIZE_MAX); })) {
+  if (loop.as_runner([state](io_loop& l) { l.timers().cancel_waits(*state, SIZE_MAX); })) {
     free_state(state);
   } else {
     loop.send_order(&state->release_order.emplace(&release_timer, state));
@@ -84,10 +84,10 @@ void release_timer(void* timer) noexcept {
 /// loop, else sends a command to the thread that runs it.
 void drop_timer(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
-  if (state == &loop.no_timer()) return;
+  if (state == &loop.timers().vacant()) return;
   if (loop.acts_as_runner()) [[likely]] {
-    loop.cancel_timer_waits(*state, SIZE_MAX);
-    if (!loop.keep_timer(*state)) free_state(state);
+    loop.timers().cancel_waits(*state, SIZE_MAX);
+    if (!loop.timers().keep_state(*state)) free_state(state);
   } else {
     drop_elsewhere(state);
   }
@@ -107,7 +107,7 @@ struct cancel_order : loop_command {
   static void cancel_waits(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);
     free_block(self);
-    what.timer->loop->cancel_timer_waits(*what.timer, what.most);
+    what.timer->loop->timers().cancel_waits(*what.timer, what.most);
   }
 
   timer_state* timer;
@@ -117,7 +117,8 @@ struct cancel_order : loop_command {
 /// As cancel_some(), for a caller that does not run the loop.
 [[gnu::noinline]] std::size_t cancel_elsewhere(timer_state* state, std::size_t most) {
   std::size_t count = 0;
-  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_timer_waits(*state, most); }))
+  if (state->loop->as_runner(
+          [&](io_loop& loop) { count = loop.timers().cancel_waits(*state, most); }))
     return count;
   state->loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
   return 0;
@@ -129,7 +130,7 @@ std::size_t cancel_some(timer_state* state, std::size_t most) {
   const object_use inside = use_of(*state, "cancel");
   if (!state->loop->acts_as_runner()) [[unlikely]]
     return cancel_elsewhere(state, most);
-  return state->loop->cancel_timer_waits(*state, most);
+  return state->loop->timers().cancel_waits(*state, most);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace beck::detail {
 namespace {
 
-constexpr std::int64_t pause_ns_min = 10'000'000;
-constexpr std::int64_t pause_ns_max = 1'000'000'000;
+constexpr std::int64_t accept_pause_ns_min = 10'000'000;
+constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
 constexpr std::int64_t log_pause_ns = 1'000'000'000;
 /// The number of lost connections in a row after which an acceptor pauses, too: a filter that
 /// refuses the call looks like them. Its error is reported when the pauses have reached their
@@ -57,7 +57,8 @@ accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
   if (lost && ++lost_connections_ <= lost_connections_max) return verdict::again;
   lost_connections_ = 0;
   if (result >= 0) pause_ns_ = 0;
-  if (result == -EPERM && pause_ns_ == pause_ns_max) {  // after eight pauses and no connection
+  if (result == -EPERM &&
+      pause_ns_ == accept_pause_ns_max) {  // after eight pauses and no connection
     pause_ns_ = 0;
     return verdict::deliver;
   }
@@ -65,15 +66,16 @@ accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
 }
 
 void accept_pause::add(io_op& op) noexcept {
-  ++loop_.counters().retries;
+  ++loop_.core().counters.retries;
   const std::int64_t now = loop_.sys().now();
   const bool is_first = pause_ns_ == 0 && now >= quiet_until_;
   if (is_first && reason_.load(std::memory_order_acquire) == 0) {
     quiet_until_ = now + log_pause_ns;
     reason_.store(op.result, std::memory_order_relaxed);
-    loop_.enqueue(&log_entry_);  // the sink is the program's: it is called without any lock
+    loop_.engine().enqueue(
+        &log_entry_);  // the sink is the program's: it is called without any lock
   }
-  pause_ns_ = std::clamp(pause_ns_ * 2, pause_ns_min, pause_ns_max);
+  pause_ns_ = std::clamp(pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
   retry_at_ = (duration(now) + duration(pause_ns_)).nanoseconds();
   advance(op, op_event::park);
   paused_.push(&op);
@@ -95,9 +97,9 @@ void accept_pause::resume() noexcept {
   paused_ = entry_queue();
   while (!paused.empty()) {
     auto& op = *static_cast<io_op*>(paused.pop());
-    const descriptor_lock held(loop_, *op.target);
+    const descriptor_lock held(loop_.core(), *op.target);
     op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
-    loop_.queue_attempt(op);
+    loop_.engine().queue_attempt(op);
   }
 }
 

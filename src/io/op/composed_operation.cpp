@@ -72,11 +72,11 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
     self->total_ += self->transferred;
     self->failed_ = self->result < 0;
     if (self->finished()) break;
-    if (!loop.step_again(*self)) return;
+    if (!loop.engine().step_again(*self)) return;
   }
   if (!self->failed_) self->result = 0;
   if (planted(planted_bug::lost_bytes) && self->result == -ECANCELED) self->total_ = 0;
-  loop.end_steps(*self);
+  loop.engine().end_steps(*self);
   self->complete = self->outer_;
   self->complete(entry, where);
 }

@@ -122,11 +122,6 @@ inline bool is_sending(const descriptor& d) noexcept {
          (op->state == op_state::listed || op->state == op_state::in_kernel);
 }
 
-/// Makes the sends now that the loop of this thread has kept for its next poll, and takes their
-/// results. Called before anything that could show that they have waited, and before the thread
-/// leaves the loop. Thread: any.
-void flush_sends() noexcept;
-
 /// Returns the result of an operation that was cancelled.
 inline int cancelled_result_of(const io_op& op) noexcept {
   return (op.flags & io_op::flag_timed_out) != 0 ? timeout_result : cancelled_result;

@@ -111,10 +111,10 @@ void lease_pool::take_returned() noexcept {
 void lease_pool::serve(lease_slot& slot) noexcept {
   if (waiting_.empty()) return keep(slot);
   auto& op = *static_cast<io_op*>(waiting_.pop());
-  const descriptor_lock held(*loop_, *op.target);
+  const descriptor_lock held(loop_->core(), *op.target);
   op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
   op.address = &slot;
-  loop_->queue_attempt(op);
+  loop_->engine().queue_attempt(op);
 }
 
 void lease_pool::put_back(lease_slot& slot) noexcept {

@@ -76,12 +76,12 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner not even reading the slot is allowed.
   if (!loop.on_runner()) return attempt_off_runner(*this);
-  if (!worth_attempting(q, kind) || loop.batches(*this, q)) return false;
+  if (!worth_attempting(q, kind) || loop.core().batches(*this, q)) return false;
   if (loop.run_state().budget() == 0 || q.current != nullptr || q.undelivered != nullptr)
     return false;
   if (d.fd < 0 || (is_closing(d) | d.expired)) return false;
   const object_use inside = use_for(*this);
-  if (!loop.attempt(*this)) return false;
+  if (!loop.engine().attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;
 }
@@ -115,10 +115,10 @@ scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   auto& op = *static_cast<operation*>(leaf);
   io_loop& loop = loop_of(op);
   const bool try_first = from.reason() == stop_reason::deadline && loop.runs_here();
-  if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
+  if (loop.as_runner([&](io_loop& here) { here.cancels().cancel(op, try_first); })) return nullptr;
   const auto cancel_there = [](void* there) noexcept {
     auto& arrived = *static_cast<operation*>(there);
-    loop_of(arrived).cancel(arrived, false);
+    loop_of(arrived).cancels().cancel(arrived, false);
   };
   from.act_on(loop.executor(), cancel_there, leaf);
   loop.carry_out_commands();
@@ -149,7 +149,7 @@ void operation::resume_elsewhere(queue_entry* entry, runner* where) {
 // -----
 
 bool cancel_operation(io_op& op) noexcept {
-  return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
+  return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancels().cancel(op, false); });
 }
 
 void remote_cancel::request(io_op& op, const any_io_executor& home) noexcept {
@@ -166,7 +166,7 @@ void remote_cancel::request(io_op& op, const any_io_executor& home) noexcept {
 
 void remote_cancel::act_there(void* self) noexcept {
   auto& request = *static_cast<remote_cancel*>(self);
-  loop_of(*request.op_).cancel(*request.op_, false);
+  loop_of(*request.op_).cancels().cancel(*request.op_, false);
   request.message_->run = &come_home;
   request.home_->post(&*request.message_);
 }

@@ -13,7 +13,7 @@ bool operation_deadline::on_runner(const io_op& op) noexcept { return loop_of(op
 void operation_deadline::mail(io_op& op, begin_function begin) noexcept {
   io_loop& loop = loop_of(op);
   const object_use inside = use_for(op);
-  if (loop.is_shared()) {  // the caller becomes its runner for a moment
+  if (loop.core().is_shared) {  // the caller becomes its runner for a moment
     loop.as_runner([&op, begin](io_loop&) { begin(op); });
     return;
   }
@@ -58,7 +58,8 @@ void operation_deadline::on_expired(timer_entry& entry, io_loop& loop,
   if (shutting_down) return;
   io_op& op = *self.op_;
   const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;
-  if (composed ? self.limit_.means_composed() : !!self.limit_.type()) loop.cancel(op, false);
+  if (composed ? self.limit_.means_composed() : !!self.limit_.type())
+    loop.cancels().cancel(op, false);
 }
 
 }  // namespace beck::detail

@@ -5,16 +5,17 @@
 
 #include "base/test_build.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 
 namespace beck::detail {
 namespace {
 
-unsigned wake(driver_host& host, direction& q) noexcept {
+unsigned wake(driver_host& host, const loop_core& core, direction& q) noexcept {
   note_ready(q);
   io_op* op = q.current;
   if (op == nullptr || op->state != op_state::parked || is_paused(*op)) return 0;
-  if (planted(planted_bug::lost_wake_up) && host.counters().completions % 8 == 0) return 0;
-  if (is_read(op->kind) && host.rules().learns) {
+  if (planted(planted_bug::lost_wake_up) && core.counters.completions % 8 == 0) return 0;
+  if (is_read(op->kind) && core.rules.learns) {
     q.predictor.waiting_was_right();
     q.arming.note_unarmed(false);
   }
@@ -30,14 +31,15 @@ bool has_no_other_boundary(const descriptor& d) noexcept {
 
 }  // namespace
 
-unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept {
+unsigned note_events(driver_host& host, const loop_core& core, descriptor& d,
+                     unsigned events) noexcept {
   const bool ended = (events & (poll_read_hang_up | poll_hang_up | poll_error)) != 0;
   unsigned woken = 0;
   if (ended || (events & poll_priority) != 0) d.reads_until_empty = true;
-  if (ended || (events & poll_in) != 0) woken += wake(host, d.queue[direction_in]);
+  if (ended || (events & poll_in) != 0) woken += wake(host, core, d.queue[direction_in]);
   if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
-    woken += wake(host, d.queue[direction_out]);
-  if (ended || (events & poll_priority) != 0) woken += wake(host, d.queue[direction_error]);
+    woken += wake(host, core, d.queue[direction_out]);
+  if (ended || (events & poll_priority) != 0) woken += wake(host, core, d.queue[direction_error]);
   return woken;
 }
 

@@ -13,6 +13,7 @@
 namespace beck::detail {
 
 class driver_host;
+struct loop_core;
 
 // --- the next step -------------------------------------------------------------------------------
 
@@ -144,7 +145,8 @@ inline void readiness_rules::note_received(descriptor& d, direction& q, std::siz
 
 /// Sets the readiness of `d` from poll(2)-style events and queues attempts of the operations that
 /// were parked for them. Returns their number. Runs no user code and does no I/O.
-unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept;
+unsigned note_events(driver_host& host, const loop_core& core, descriptor& d,
+                     unsigned events) noexcept;
 
 // --- operations that wait one poll ---------------------------------------------------------------
 

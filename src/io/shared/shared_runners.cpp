@@ -34,7 +34,7 @@ constexpr unsigned idle_polls_most = 16;
 class shared_runners::lock_guard {
  public:
   explicit lock_guard(shared_runners& all) noexcept
-      : all_(all), bound_((all.lock(), all.loop_.runner_)) {}
+      : all_(all), bound_((all.lock(), all.loop_.core().run_state)) {}
   ~lock_guard() {
     virtual_threads* const threads = all_.virtual_;
     all_.loop_.slot_.leave();
@@ -126,7 +126,7 @@ class shared_runners::run_guard {
       held.owed.work = all_.claim(idle_threads::everybody);
     } else {
       held.owed.other = all_.counted(all_.idle_threads_.promote_follower());
-      if (!loop.queue_.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
+      if (!loop.core().queue.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
     }
   }
   run_guard(const run_guard&) = delete;
@@ -134,15 +134,15 @@ class shared_runners::run_guard {
 
  private:
   void leave() noexcept {
-    mine_.fresh.return_to(all_.loop_.queue_);
-    mine_.due.return_to(all_.loop_.queue_);
-    mine_.queue.return_to(all_.loop_.queue_);
+    mine_.fresh.return_to(all_.loop_.core().queue);
+    mine_.due.return_to(all_.loop_.core().queue);
+    mine_.queue.return_to(all_.loop_.core().queue);
     if (mine_.active) --all_.active_;
     --all_.inside_;
     shared_thread** at = &all_.threads_;
     while (*at != &mine_) at = &(*at)->next;
     *at = mine_.next;
-    runner_counters& all = all_.loop_.runner_.counters;
+    runner_counters& all = all_.loop_.core().run_state.counters;
     const runner_counters& now = mine_.counters;
     all.delivered += now.delivered - before_.delivered;
     all.inline_completions += now.inline_completions - before_.inline_completions;
@@ -217,14 +217,14 @@ bool shared_runners::iterate(shared_thread& mine, std::int64_t deadline, bool bl
 }
 
 bool shared_runners::in_time(std::int64_t deadline) const noexcept {
-  return deadline == io_loop::no_deadline || loop_.system_->now() < deadline;
+  return deadline == io_loop::no_deadline || loop_.core().sys->now() < deadline;
 }
 
 /// Looks at the shared state: mail, timers, events, entries. Returns false if run() has to return.
 bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool blocking) {
   lock_guard held(*this);
   add_counters(mine);
-  ++loop_.counters_.iterations;
+  ++loop_.core().counters.iterations;
   mine.entries_to_poll = entries_between_polls;
   if (collect_entries(mine)) {
     begin(mine, held.owed);
@@ -247,7 +247,7 @@ bool shared_runners::collect_entries(shared_thread& mine) noexcept {
   take_entries(mine);
   // Entries behind a blocking handler must not wait until nothing else is left.
   ++mine.polls;
-  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
+  if (inside_ > 1 && loop_.core().sys->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
   if (mine.count() != 0) set_active(mine);  // before a poll, which releases the lock
   if (mine.queue.count() != 0) {
@@ -278,7 +278,7 @@ bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool block
     }
     if (mine.queue.count() == 0) steal(mine, mine.woken || !blocking ? 1 : 2);
     if (mine.queue.count() != 0) return true;
-    if (!blocking) return !loop_.queue_.empty() || loop_.mail_.has_mail();
+    if (!blocking) return !loop_.core().queue.empty() || loop_.mail_.has_mail();
     if (mine.idle_polls < mine.idle_polls_max) {  // the others may queue entries soon
       ++mine.idle_polls;
       return true;
@@ -297,7 +297,8 @@ bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool block
 /// Takes a share of the shared queue.
 void shared_runners::take_entries(shared_thread& mine) noexcept {
   // A thread that is alone keeps the order of all entries.
-  if (!loop_.queue_.empty()) mine.queue.append(loop_.queue_, inside_ == 1 ? UINT32_MAX : batch_max);
+  if (!loop_.core().queue.empty())
+    mine.queue.append(loop_.core().queue, inside_ == 1 ? UINT32_MAX : batch_max);
 }
 
 /// Steals from a thread that has at least `least` entries.
@@ -322,7 +323,7 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
 /// many entries if the caller has few. Stealing from others would be a loss: the data of their
 /// entries is in the caches of their processors.
 void shared_runners::help_others(shared_thread& mine) noexcept {
-  help_at_ = loop_.system_->now() + watch_ns;
+  help_at_ = loop_.core().sys->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
     const bool stuck = other->polls == other->polls_before;
     const bool uneven = mine.count() < few_entries && other->count() > many_entries;
@@ -343,7 +344,7 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   const sleep_state::level who = who_sleeps();
   if (who == sleep_state::level::nobody) return;
   const unsigned least = who == sleep_state::level::watched ? worth_a_wake_up : 2;
-  if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
+  if (!loop_.core().queue.empty() || mine.count() >= least) owed.work = claim(1);
 }
 
 /// Marks the thread as active, so that the others know that there is work.
@@ -361,14 +362,14 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
 }
 
 void shared_runners::add_counters(shared_thread& mine) noexcept {
-  context_stats& all = loop_.counters_;
+  context_stats& all = loop_.core().counters;
   all.entries_run += mine.seen.entries_run;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
   all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
   loop_.entries_since_poll_ += mine.seen.entries_run;
-  loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
+  loop_.core().outstanding += static_cast<std::uint64_t>(mine.outstanding);
   mine.seen = context_stats();
   mine.outstanding = 0;
 }
@@ -376,14 +377,14 @@ void shared_runners::add_counters(shared_thread& mine) noexcept {
 void shared_runners::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   loop_.expect_own_process();
   polling_ = true;
-  loop_.driver_->poll(mode, deadline);
+  loop_.drv().poll(mode, deadline);
   polling_ = false;
   loop_.entries_since_poll_ = 0;
 }
 
 bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {
   const bool others_done = active_ == 0 && (outer_ == 0 || mine.depth > 1);
-  return others_done && loop_.queue_.empty() && loop_.out_of_work() &&
+  return others_done && loop_.core().queue.empty() && loop_.out_of_work() &&
          (virtual_ == nullptr || virtual_->may_end());
 }
 

@@ -2,7 +2,7 @@
 // The threads of a shared context. Each takes a batch of entries from the shared queue into a queue
 // of its own, where the entries of its handlers go as well; a thread without entries steals from
 // the others. One lock guards the shared state: that queue, the mail, the timers, and the right to
-// poll the kernel. Handlers run without it, and so do transfers on sockets (op_engine_shared.cpp).
+// poll the kernel. Handlers run without it, and so do transfers on sockets (op_locks.cpp).
 #pragma once
 
 #include <condition_variable>
@@ -14,6 +14,7 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/driver/driver.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/shared/idle_threads.hpp"
 #include "io/shared/private_queue.hpp"
 
@@ -196,5 +197,10 @@ class shared_runners {
   unsigned places_;
   unsigned waiting_for_place_ = 0;
 };
+
+/// Returns the counters of the calling thread.
+inline context_stats& counters_here(loop_core& core) noexcept {
+  return core.has_own_queue() ? shared_runners::here().seen : core.counters;
+}
 
 }  // namespace beck::detail

@@ -21,7 +21,7 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 void shared_runners::lock() noexcept {
   unsigned spins = 0;
   while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
-    if (loop_.is_forked_copy())
+    if (loop_.core().is_forked_copy())
       return;  // a child of fork has one thread; the holder exists in the parent only
     while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
     if (spins >= real_atomics::spins_max) {  // the holder was probably preempted
@@ -29,7 +29,7 @@ void shared_runners::lock() noexcept {
       spins = 0;
     }
   }
-  loop_.runner_.refill();
+  loop_.core().run_state.refill();
 }
 
 void shared_runners::pause_lock() noexcept { loop_.slot_.leave(); }
@@ -46,7 +46,7 @@ void shared_runners::unlock() noexcept {
 /// Returns the wake-ups that new entries in the shared queue and new deadlines require.
 shared_runners::wake_ups_owed shared_runners::changes() noexcept {
   wake_ups_owed owed;
-  if (!loop_.queue_.empty()) owed.work = claim(1);
+  if (!loop_.core().queue.empty()) owed.work = claim(1);
   if (wait_until_ != nobody_waits && loop_.next_deadline() < wait_until_) {
     wait_until_ = nobody_waits;  // the leader is woken once
     owed.other = counted(idle_threads_.claim_leader());
@@ -99,7 +99,7 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
   mine.idle_polls = 0;
   mine.woken = true;
   if (idle_threads_.begin_wait() == idle_threads::role::leader) {
-    wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
+    wait_in_kernel(watched_ ? std::min(deadline, loop_.core().sys->now() + watch_ns) : deadline);
   } else {
     pause_lock();
     wait_at_futex(deadline);

@@ -15,8 +15,8 @@
 
 namespace beck::detail {
 sim_driver::sim_driver(io_loop& loop, sim_system& sys)
-    : readiness_driver(loop), loop_(loop), sys_(sys), jobs_(loop, sys) {
-  if (loop_.is_shared()) {
+    : readiness_driver(loop.engine(), loop.core()), loop_(loop), sys_(sys), jobs_(loop, sys) {
+  if (core_.is_shared) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
     sys_.run_by(runners_.get());
   }
@@ -38,7 +38,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   if (is_watched(d)) return true;
   sim_socket* s = sys_.find(d.fd);
   if (s == nullptr) {
-    loop_.finish(op, -EBADF);
+    host_.finish(op, -EBADF);
     return false;
   }
   sys_.world().network().watch(*s, ready_, token_of(d));
@@ -48,16 +48,16 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
 
 bool sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   begin_poll(mode);
-  ++loop_.counters().kernel_entries;
+  ++core_.counters.kernel_entries;
 
-  if (mode != poll_mode::wait || loop_.has_queued()) {
+  if (mode != poll_mode::wait || !core_.queue.empty()) {
     pass_time(mode == poll_mode::drain ? 0 : poll_ns);
     collect();
-    if (mode == poll_mode::drain && !loop_.has_queued()) pass_time(poll_ns);
+    if (mode == poll_mode::drain && core_.queue.empty()) pass_time(poll_ns);
   } else if (has_due()) {
     pass_time(0);
     collect();
-    if (!loop_.has_queued()) attempt_due();
+    if (core_.queue.empty()) attempt_due();
   } else {
     wait(deadline);
     collect();
@@ -67,9 +67,9 @@ bool sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
 
 void sim_driver::enter_kernel() noexcept {
   if (runners_ == nullptr) return;
-  loop_.pause_lock();
+  host_.pause_lock();
   runners_->meet();
-  loop_.resume_lock();
+  host_.resume_lock();
 }
 
 void sim_driver::pass_time(std::int64_t ns) noexcept {
@@ -81,12 +81,12 @@ void sim_driver::pass_time(std::int64_t ns) noexcept {
 
 void sim_driver::wait(std::int64_t deadline) noexcept {
   sim_world& world = sys_.world();
-  if (!loop_.mail().empty()) return;
+  if (!core_.mail.empty()) return;
   if (runners_ != nullptr) {
-    loop_.pause_lock();
+    host_.pause_lock();
     runners_->meet();
     runners_->wait_in_kernel(deadline);  // or until a job has ended
-    loop_.resume_lock();
+    host_.resume_lock();
     return world.note(sys_.host(), sim_note::time, 0, 0);
   }
   const std::int64_t limit = std::min(deadline, jobs_.next_end());
@@ -101,8 +101,8 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
 /// Ends the operation that waits in the slot of `token`, as a driver would that ignores the
 /// generation of a token. Only for planted bugs.
 void sim_driver::end_whatever_waits(std::uint64_t token) noexcept {
-  direction& q = loop_.descriptor_at(static_cast<std::uint32_t>(token)).queue[direction_in];
-  if (q.current != nullptr && q.current->state == op_state::parked) loop_.finish(*q.current, 0);
+  direction& q = core_.descriptors.at(static_cast<std::uint32_t>(token)).queue[direction_in];
+  if (q.current != nullptr && q.current->state == op_state::parked) host_.finish(*q.current, 0);
 }
 
 void sim_driver::collect() noexcept {
@@ -124,9 +124,9 @@ void sim_driver::collect() noexcept {
     if (sys_.world().faults().strikes(sim_fault::spurious_event, &sys_.host())) {
       events |= poll_in | poll_out;
     }
-    ++loop_.counters().completions;
-    descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
-    const descriptor_lock held(loop_, d);
+    ++core_.counters.completions;
+    descriptor& d = core_.descriptors.at(static_cast<std::uint32_t>(s.token));
+    const descriptor_lock held(core_, d);
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note(d, events);
@@ -140,12 +140,12 @@ bool sim_driver::is_ready() const noexcept {
   if (loop_.stopped()) return false;
   if (runners_ != nullptr && (runners_->are_inside() || runners_->is_ready()))
     return runners_->is_ready();
-  return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || has_listed() ||
+  return !core_.queue.empty() || !core_.mail.empty() || !ready_.entries.empty() || has_listed() ||
          next_deadline() <= sys_.world().clock().now();
 }
 
 bool sim_driver::has_news() const noexcept {
-  return !ready_.entries.empty() || loop_.mail().has_mail() ||
+  return !ready_.entries.empty() || core_.mail.has_mail() ||
          jobs_.next_end() <= sys_.world().clock().now();
 }
 
@@ -175,7 +175,7 @@ void sim_driver::describe_waiting(std::string& text) const {
   const std::size_t before = text.size();
   for (const sim_socket* s : sys_.host().descriptors()) {
     if (s == nullptr || s->watcher != &ready_) continue;
-    const descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s->token));
+    const descriptor& d = core_.descriptors.at(static_cast<std::uint32_t>(s->token));
     for (const direction& q : d.queue) {
       if (q.current == nullptr) continue;
       text += text.size() == before ? "; on host " + sys_.host().name() + ": " : ", ";

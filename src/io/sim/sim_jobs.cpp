@@ -68,7 +68,7 @@ void sim_jobs::perform(std::size_t at) noexcept {
   begin_next();
   op.result = static_cast<int>(perform_blocking(sys_, op));
   sys_.world().note(sys_.host(), sim_note::job, static_cast<int>(op.kind), op.result);
-  loop_.jobs().take_back(op);
+  loop_.engine().jobs().take_back(op);
 }
 
 }  // namespace beck::detail

@@ -12,6 +12,7 @@
 #include <beck/base/error.hpp>
 
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/posix_system.hpp"
@@ -26,9 +27,9 @@ constexpr int detach_polls_max = 4;
 
 }  // namespace
 
-uring_driver::uring_driver(driver_host& host, uring::ring_kernel& kernel,
+uring_driver::uring_driver(driver_host& host, loop_core& core, uring::ring_kernel& kernel,
                            const uring_driver_options& options)
-    : host_(host), options_(options) {
+    : host_(host), core_(core), options_(options) {
   const uring::probe_result probed = uring::open_probed(ring_, kernel, options_.ring);
   report_ = probed.text;
   if (!probed.opened) {
@@ -81,7 +82,7 @@ void uring_driver::cancel(io_op& op) noexcept {
 bool uring_driver::detach(descriptor& d) noexcept {
   if (d.watch == watch_state::arming) unwatch(d);
   if (!is_watched(d) && d.in_kernel == 0) return true;
-  if (host_.is_forked_copy()) return false;  // the ring is the parent's
+  if (core_.is_forked_copy()) return false;  // the ring is the parent's
   for (direction& q : d.queue) {
     if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
     q.current->flags |= io_op::flag_cancelled;

@@ -2,8 +2,8 @@
 // The io_uring driver. Readiness comes from one multishot poll for each descriptor, as from epoll,
 // with one exception that makes it faster than epoll: small receives are armed lazily
 // (arming_record). Ring entries are written only inside poll(), and by detach(),
-// cancel_everything() and flush_sends() before they enter the kernel, so no prepared entry can meet
-// a descriptor number that was reused.
+// cancel_everything() and make_listed_sends() before they enter the kernel, so no prepared entry
+// can meet a descriptor number that was reused.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,7 @@ namespace beck::detail {
 
 class file_operation;
 class driver_host;
+struct loop_core;
 
 /// The options of a driver; tests put a scripted kernel below it.
 struct uring_driver_options {
@@ -76,7 +77,8 @@ class uring_driver final : public driver {
  public:
   /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no
   /// usable ring can be made.
-  uring_driver(driver_host& host, uring::ring_kernel& kernel, const uring_driver_options& options);
+  uring_driver(driver_host& host, loop_core& core, uring::ring_kernel& kernel,
+               const uring_driver_options& options);
   ~uring_driver() override;
 
   void attach(descriptor& d) noexcept override;
@@ -90,6 +92,7 @@ class uring_driver final : public driver {
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }
+  void make_listed_sends() noexcept override;
   int register_buffers(const io_vector* parts, unsigned count) noexcept override;
   void unregister_buffers() noexcept override;
   bool poll(poll_mode mode, std::int64_t deadline) noexcept override;
@@ -103,12 +106,9 @@ class uring_driver final : public driver {
   void add_stats(context_stats& stats) const noexcept override;
 
  private:
-  friend void detail::flush_sends() noexcept;
-
   // Writing entries (uring_entries.cpp).
   void list_send(io_op& op) noexcept;
   void submit_sends() noexcept;
-  void finish_sends() noexcept;
   /// Returns a free entry, after submitting a full queue; null if the kernel took nothing.
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
@@ -159,6 +159,7 @@ class uring_driver final : public driver {
   static constexpr unsigned batches_refused_max = 4096;
 
   driver_host& host_;
+  loop_core& core_;
   uring_driver_options options_;
   uring::ring ring_;
   std::string report_;
@@ -175,8 +176,6 @@ class uring_driver final : public driver {
   bool completes_at_once_ = false;  // completions now read were complete in enter_number_
   std::int64_t back_off_ns_ = 0;
 
-  /// The driver of this thread that has listed sends since its last poll.
-  static thread_local constinit uring_driver* listing_ [[gnu::tls_model("initial-exec")]];
   unsigned listed_sends_ = 0;     // sends that wait for the next poll
   unsigned found_ = 0;            // completions of the last poll, but for those of sends
   unsigned batches_refused_ = 0;  // polls that find much, until sends are batched again

@@ -13,6 +13,7 @@
 
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/uring/uring_driver.hpp"
@@ -134,7 +135,7 @@ void uring_driver::use_registered(io_uring_sqe& sqe, const file_operation& op) n
 }
 
 void uring_driver::submit(io_op& op) noexcept {
-  if (op.kind == op_kind::send && host_.batches(op, op.target->queue[direction_out]))
+  if (op.kind == op_kind::send && core_.batches(op, op.target->queue[direction_out]))
     return list_send(op);
   switch (next_step_of(op)) {
     case next_step::attempt:
@@ -199,34 +200,28 @@ next_step uring_driver::next_step_of(const io_op& op) const noexcept {
 
 // --- batched sends
 
-thread_local constinit uring_driver* uring_driver::listing_ = nullptr;
-
 void uring_driver::list_send(io_op& op) noexcept {
   advance(op, op_event::list);
   now_.add(op);
-  listing_ = this;
+  note_listing(this);
   ++sends_batched_;
   if (++listed_sends_ == batched_sends_max) submit_sends();
 }
 
-/// Passes the listed sends to the kernel. The next poll takes their results, or flush_sends().
+/// Passes the listed sends to the kernel. The next poll or make_listed_sends() takes their results.
 void uring_driver::submit_sends() noexcept {
-  const std::int64_t began = host_.sys().now();
+  const std::int64_t began = core_.sys->now();
   listed_sends_ = 0;
   write_or_keep(now_);
   enter(0, 0);
-  batch_began_ += host_.sys().now() - began;  // only the time of handlers is of interest
+  batch_began_ += core_.sys->now() - began;  // only the time of handlers is of interest
 }
 
-void uring_driver::finish_sends() noexcept {
-  listing_ = nullptr;
-  if (host_.is_forked_copy()) return;  // the ring is the parent's
+void uring_driver::make_listed_sends() noexcept {
+  note_listing(nullptr);
+  if (core_.is_forked_copy()) return;  // the ring is the parent's
   if (listed_sends_ != 0) submit_sends();
   collect();
-}
-
-void flush_sends() noexcept {
-  if (uring_driver::listing_ != nullptr) uring_driver::listing_->finish_sends();
 }
 
 /// Writes the operations of a list, finishes those that were cancelled meanwhile, and keeps those

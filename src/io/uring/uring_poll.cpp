@@ -11,6 +11,7 @@
 #include "base/fatal_call.hpp"
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/driver/loop_core.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/system.hpp"
@@ -68,13 +69,13 @@ bool uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
 
 void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
   const bool sends = std::exchange(listed_sends_, 0) != 0;
-  if (listing_ == this) listing_ = nullptr;
+  if (listing() == this) note_listing(nullptr);
   write_prepared();
   write_or_keep(due_);
   due_.rotate(fresh_);
   if (mode == poll_mode::drain || !options_.lazy) write_or_keep(due_);
 
-  if (mode != poll_mode::wait || host_.has_queued()) {
+  if (mode != poll_mode::wait || !core_.queue.empty()) {
     if (mode == poll_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
     collect();
     return;
@@ -83,7 +84,7 @@ void uring_driver::poll_once(poll_mode mode, std::int64_t deadline) noexcept {
   if (!may_skip && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
   if (collect() != 0) return;
   write_or_keep(due_);  // no completion came: the delayed receives are needed now
-  if (host_.has_queued()) {
+  if (!core_.queue.empty()) {
     if (ring_.prepared() != 0) enter(0, 0);
     collect();
     return;
@@ -99,14 +100,14 @@ void uring_driver::begin_batch() noexcept {
     --batches_refused_;
     on = false;
   }
-  if (on) batch_began_ = host_.sys().now();
-  host_.batch_sends(on);
+  if (on) batch_began_ = core_.sys->now();
+  core_.batches_sends = on;
 }
 
 /// Learns from the time for which the handlers of the last poll have delayed batched sends.
 void uring_driver::end_batch() noexcept {
-  if (!host_.batches_sends()) return;
-  if (host_.sys().now() - batch_began_ <= std::int64_t{found_} * batch_handler_ns_max) {
+  if (!core_.batches_sends) return;
+  if (core_.sys->now() - batch_began_ <= std::int64_t{found_} * batch_handler_ns_max) {
     next_refusal_ = batches_refused_min;
   } else {
     batches_refused_ = next_refusal_;
@@ -127,14 +128,14 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
     if (collect() == 0 && !taken) back_off();
     return;
   }
-  if (!host_.mail().sleep()) return;  // the next poll submits the prepared entries
+  if (!core_.mail.sleep()) return;  // the next poll submits the prepared entries
   const bool timed = deadline != INT64_MAX;
-  const bool expired = timed && deadline <= host_.sys().now();
+  const bool expired = timed && deadline <= core_.sys->now();
   const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
   const bool learns = !armed_in_next_ || marked != 0;
   const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
   if (!learns) ++enter_number_;  // its receives count as ones whose data came later
-  host_.mail().awake();
+  core_.mail.awake();
   if (collect() == 0 && !taken) back_off();
 }
 
@@ -164,7 +165,7 @@ bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
 void uring_driver::back_off() noexcept {
   back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
   if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
-  const int seen = host_.sys().poll(wake_fd_, poll_in, host_.sys().now() + back_off_ns_);
+  const int seen = core_.sys->poll(wake_fd_, poll_in, core_.sys->now() + back_off_ns_);
   if (seen < 0) end_without_call("ppoll", -seen);
 }
 
@@ -202,7 +203,7 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
 }
 
 void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
-  descriptor& d = host_.descriptor_at(uring::index_of(completion.user_data));
+  descriptor& d = core_.descriptors.at(uring::index_of(completion.user_data));
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) --watched_;
   if (uring::token_of(d) != completion.user_data || d.fd < 0)
@@ -215,7 +216,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
     host_.close_if_idle(d);
     return;
   }
-  if (completion.res > 0) note_events(host_, d, static_cast<unsigned>(completion.res));
+  if (completion.res > 0) note_events(host_, core_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
   if (is_paused(*q.current)) return;  // a poll would find the data that it has no room for
@@ -325,7 +326,7 @@ void uring_driver::submit_again(io_op& op, descriptor& d, int result) noexcept {
 
 /// Learns from an armed receive whether arming pays in its direction: see arming_record.
 void uring_driver::learn_arming(direction& q) noexcept {
-  if (!options_.lazy || !host_.rules().learns || !q.arming.arms()) return;
+  if (!options_.lazy || !core_.rules.learns || !q.arming.arms()) return;
   q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(enter_number_));
   if (!q.arming.arms()) ++arming_stops_;
 }
@@ -346,7 +347,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   direction& q = d.queue[direction_in];
   learn_arming(q);
   op.transferred += static_cast<std::size_t>(completion.res);
-  host_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
+  core_.rules.note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     finish_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {

@@ -105,7 +105,7 @@ TEST_CASE("U1, U16: in a child of fork no list of the ring leads into the list o
   kernel.limit_entries(32);
   beck::io_context ctx(context_seam::on_ring(kernel));
   const auto slots_in_use = [&ctx] {
-    return static_cast<io_loop*>(ctx.get_executor().target())->descriptors().in_use();
+    return static_cast<io_loop*>(ctx.get_executor().target())->core().descriptors.in_use();
   };
   std::vector<beck::test::stream_pair> pairs;
   for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);

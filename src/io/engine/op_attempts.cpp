@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attempts of operations other than stream transfers, which are in op_engine.cpp: accepts,
-// datagrams, reads into leased buffers. An accept can lack a descriptor number, and such a read a
-// buffer; then they pause. And the steps of composed operations.
+// Makes the calls of such attempts, and judges their results.
+#include "io/engine/op_attempts.hpp"
+
 #include <cerrno>
 
-#include <beck/detail/file_operation.hpp>
-
-#include "io/loop/io_loop.hpp"
-#include "io/loop/loop_access.hpp"
+#include "io/engine/op_locks.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
@@ -29,17 +26,20 @@ void note_messages(const io_op& op, direction& q, runner& where) noexcept {
 
 }  // namespace
 
+op_attempts::op_attempts(io_loop& loop, loop_core& core, op_locks& locks, std::size_t buffers,
+                         std::size_t bytes)
+    : core_(core), locks_(locks), leases_(new lease_pool(loop, buffers, bytes)), accepts_(loop) {}
+
 /// Makes the system call of an attempt.
-inline std::ptrdiff_t op_engine::make_call(io_op& op) noexcept {
-  return is_shared_ ? make_call_unlocked(op) : perform(*system_, op);
+inline std::ptrdiff_t op_attempts::make_call(io_op& op) noexcept {
+  return core_.is_shared ? locks_.make_call(op) : perform(*core_.sys, op);
 }
 
-bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
+bool op_attempts::attempt(io_op& op, descriptor& d, direction& q) noexcept {
   if (op.kind == op_kind::receive_lease) return attempt_leased(op, d, q);
-  if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
   return_buffers(op);
   runner& where = *runner::current();
-  context_stats& counters = counters_here();
+  context_stats& counters = counters_here(core_);
   while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
     const std::ptrdiff_t r = make_call(op);
@@ -70,7 +70,7 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
 
 /// Attempts a read into a leased buffer, which is taken only if there may be data, and kept only if
 /// there was some. Requires the lock of a shared loop.
-bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
+bool op_attempts::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   runner& where = *runner::current();
   if (!worth_attempting(q, op.kind) || !where.spend(runner::call_weight)) return false;
   if (op.address == nullptr) op.address = leases_->take();
@@ -79,26 +79,26 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = -ENOMEM;
     if (leases_->buffers() == 0) return true;
     op.flags |= io_op::flag_exhausted;
-    ++counters_.lease_waits;
+    ++core_.counters.lease_waits;
     return false;
   }
   lease_slot& taken = *static_cast<lease_slot*>(op.address);
-  ++counters_.attempts;
+  ++core_.counters.attempts;
   io_vector room{taken.data, leases_->bytes()};
-  const std::ptrdiff_t r = is_socket(d) ? receive_from(*system_, d, room.data, room.bytes)
-                                        : system_->read(d.fd, &room, 1);
+  const std::ptrdiff_t r = is_socket(d) ? receive_from(*core_.sys, d, room.data, room.bytes)
+                                        : core_.sys->read(d.fd, &room, 1);
   if (r > 0) {
-    ++counters_.leases;
+    ++core_.counters.leases;
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));
     op.transferred = static_cast<std::size_t>(r);
     op.result = 0;
-    rules_.note_received(d, q, room.bytes, op.transferred);
+    core_.rules.note_received(d, q, room.bytes, op.transferred);
     return true;
   }
   op.address = nullptr;
   leases_->put_back(taken);
   if (r == -EAGAIN) {
-    ++counters_.wrong_attempts;
+    ++core_.counters.wrong_attempts;
     note_not_ready(q);
     return false;
   }
@@ -108,8 +108,7 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
 
 // --- operations that lack something other than readiness ----------------------------------------
 
-/// Pauses `op` if it lacks a descriptor number or a buffer. Returns whether it does.
-bool op_engine::pause_if_exhausted(io_op& op) noexcept {
+bool op_attempts::pause_if_exhausted(io_op& op) noexcept {
   if (!is_paused(op)) return false;
   if (op.kind == op_kind::receive_lease) {
     advance(op, op_event::park);
@@ -120,53 +119,9 @@ bool op_engine::pause_if_exhausted(io_op& op) noexcept {
   return true;
 }
 
-void op_engine::leave_pause(io_op& op) noexcept {
+void op_attempts::leave_pause(io_op& op) noexcept {
   if (!is_paused(op)) return;
   op.kind == op_kind::receive_lease ? leases_->leave(op) : accepts_.remove(op);
-}
-
-// --- steps ---------------------------------------------------------------------------------------
-// Between two steps an operation stays the current one of its direction. No other operation can
-// come in between, and cancel() and close() find it there.
-
-/// Makes `op`, whose first step has finished inside start(), the current operation of its
-/// direction.
-void op_engine::hold_direction(io_op& op) noexcept {
-  if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
-  direction& q = op.target->queue[direction_of(op.kind)];
-  // otherwise its stream had expired, and another operation is current
-  if (q.current == nullptr) q.current = &op;
-}
-
-bool op_engine::step_again(io_op& op) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
-  if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.result = cancelled_result_of(op);
-    return true;
-  }
-  count_outstanding(1);
-  advance(op, op_event::wake);  // under way again: the driver may refuse it at once, and finish it
-  if (!attempt_current(op)) return false;
-  advance(op, op_event::finish);
-  count_outstanding(-1);
-  return true;
-}
-
-void op_engine::end_steps(io_op& op) noexcept {
-  const operation_lock held(*this, *op.target, op.kind);
-  op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
-  leave_direction(op);
-}
-
-bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {
-  io_loop& loop = loop_of(op);
-  if (runner::current() != nullptr || loop.is_shared()) return begin(op);
-  bool done = false;
-  const auto begin_here = [&](io_loop& here) {
-    here.run_state().refill();
-    done = begin(op);
-  };
-  return loop.as_runner(begin_here) ? done : begin(op);
 }
 
 }  // namespace beck::detail

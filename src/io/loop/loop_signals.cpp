@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Signal sets on their loop. A signal handler puts the signal into the set's inbox and a
-// notification into the loop's mailbox, which wakes the loop as any mail does. The rest is done
-// here, by the runner.
+// Signal sets on their loop: they receive signals, and their waits start and end.
+#include "io/loop/loop_signals.hpp"
+
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
-#include "io/loop/signal_state.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck::detail {
@@ -29,22 +28,25 @@ void signal_state::deliver() noexcept {
   while (first != nullptr && inbox->take(info)) {
     while (first != nullptr) {
       first->info = info;
-      loop->finish_signal_wait(*first, 0);
+      loop->signals().finish(*first, 0);
     }
   }
 }
 
-void io_loop::start_signal_wait(signal_wait& op) noexcept {
+loop_signals::loop_signals(io_loop& loop, loop_core& core, const any_io_executor& executor)
+    : core_(core), vacant_(std::make_unique<signal_state>(loop, executor)) {}
+
+void loop_signals::start(signal_wait& op) noexcept {
   signal_state& set = *op.set;
-  ++outstanding_;
-  if (closing_) return queue_completion(op, -ECANCELED);
-  if (set.inbox == nullptr) return queue_completion(op, -EBADF);
+  ++core_.outstanding;
+  if (core_.closing) return finish_wait(core_, op, -ECANCELED);
+  if (set.inbox == nullptr) return finish_wait(core_, op, -EBADF);
   if (set.first == nullptr) {
-    if (set.inbox->take(op.info)) return queue_completion(op, 0);
-    set.next = signal_sets_;
+    if (set.inbox->take(op.info)) return finish_wait(core_, op, 0);
+    set.next = sets_;
     set.previous = nullptr;
     if (set.next != nullptr) set.next->previous = &set;
-    signal_sets_ = &set;
+    sets_ = &set;
   }
   advance(op, op_event::park);
   op.sibling_next = nullptr;
@@ -53,24 +55,24 @@ void io_loop::start_signal_wait(signal_wait& op) noexcept {
   set.last = &op;
 }
 
-void io_loop::finish_signal_wait(signal_wait& op, int result) noexcept {
+void loop_signals::finish(signal_wait& op, int result) noexcept {
   signal_state& set = *op.set;
   (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : set.first) =
       op.sibling_next;
   (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : set.last) = op.sibling_previous;
   if (set.first == nullptr) {
-    (set.previous != nullptr ? set.previous->next : signal_sets_) = set.next;
+    (set.previous != nullptr ? set.previous->next : sets_) = set.next;
     if (set.next != nullptr) set.next->previous = set.previous;
   }
-  queue_completion(op, result);
+  finish_wait(core_, op, result);
 }
 
-void io_loop::cancel_signal_waits(signal_state& set) noexcept {
-  while (set.first != nullptr) finish_signal_wait(*set.first, -ECANCELED);
+void loop_signals::cancel_waits(signal_state& set) noexcept {
+  while (set.first != nullptr) finish(*set.first, -ECANCELED);
 }
 
-void io_loop::cancel_all_signal_waits() noexcept {
-  while (signal_sets_ != nullptr) cancel_signal_waits(*signal_sets_);
+void loop_signals::cancel_all() noexcept {
+  while (sets_ != nullptr) cancel_waits(*sets_);
 }
 
 }  // namespace beck::detail

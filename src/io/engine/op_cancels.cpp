@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ends operations before they have finished by themselves: for a cancel, a deadline or a close. A
-// result that is already known is delivered.
+// Ends operations before they have finished by themselves, depending on where they are.
+#include "io/engine/op_cancels.hpp"
+
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
 
+#include "io/driver/listed_sends.hpp"
 #include "io/engine/op_engine.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck::detail {
 
-void op_engine::cancel_one(io_op& op) noexcept {
+op_cancels::op_cancels(io_loop& loop, op_engine& engine) noexcept : loop_(loop), engine_(engine) {}
+
+void op_cancels::cancel_one(io_op& op) noexcept {
   switch (op.state) {
     case op_state::ready:  // in the run queue: the attempt finds the flag
       op.flags |= io_op::flag_cancelled;
       return;
     case op_state::parked:
-      leave_pause(op);
-      driver_->cancel(op);
+      engine_.attempts().leave_pause(op);
+      engine_.drv().cancel(op);
       return;
     case op_state::listed:
     case op_state::in_kernel:
       op.flags |= io_op::flag_cancelled;
-      driver_->cancel(op);
+      engine_.drv().cancel(op);
       return;
     case op_state::finished:  // between two steps: step_again() finds the flag
       op.flags |= io_op::flag_cancelled;
@@ -33,9 +38,7 @@ void op_engine::cancel_one(io_op& op) noexcept {
   }
 }
 
-/// Marks all waiting operations of a direction as cancelled, and returns their number. They end
-/// behind the current one, in the order of their starts: see leave_direction().
-std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
+std::size_t mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
   std::size_t count = 0;
   entry_queue marked;
   for (; !waiting.empty(); ++count) {
@@ -47,9 +50,9 @@ std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) no
   return count;
 }
 
-std::size_t op_engine::cancel_all(descriptor& d) noexcept {
+std::size_t op_cancels::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
-  const descriptor_lock held(*this, d);
+  const descriptor_lock held(engine_.core(), d);
   if (is_sending(d)) flush_sends();
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
@@ -64,25 +67,33 @@ std::size_t op_engine::cancel_all(descriptor& d) noexcept {
   return count;
 }
 
-void op_engine::cancel(io_op& op, bool try_first) noexcept {
+void op_cancels::cancel(io_op& op, bool try_first) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) return cancel_wait(op);
-  if (op.kind == op_kind::job) return cancel_blocking(op);
-  const descriptor_lock held(*this, *op.target);
+  if (op.kind == op_kind::job) return engine_.cancel_blocking(op);
+  const descriptor_lock held(engine_.core(), *op.target);
   if (is_sending(*op.target)) flush_sends();
   cancel_directed(op, try_first);
 }
 
-void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
+/// Cancels the wait for a timer or a signal, if it has not ended.
+void op_cancels::cancel_wait(io_op& op) noexcept {
+  if (op.state != op_state::parked) return;
+  if (op.kind == op_kind::wait_signal)
+    return loop_.signals().finish(static_cast<signal_wait&>(op), -ECANCELED);
+  loop_.timers().cancel(static_cast<timer_operation&>(op));
+}
+
+void op_cancels::cancel_directed(io_op& op, bool try_first) noexcept {
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
-    queue_completion(op, -ECANCELED);
+    engine_.queue_completion(op, -ECANCELED);
     return;
   }
   const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
   if (!try_first || untried || op.kind == op_kind::connect) return cancel_one(op);
-  if (op.state == op_state::listed && driver_->unlist(op)) {
-    queue_attempt(op);
+  if (op.state == op_state::listed && engine_.drv().unlist(op)) {
+    engine_.queue_attempt(op);
   }
   if (op.state == op_state::ready) {
     op.flags |= io_op::flag_last_attempt;
@@ -91,8 +102,8 @@ void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
   }
 }
 
-void op_engine::expire(descriptor& d) noexcept {
-  const descriptor_lock held(*this, d);
+void op_cancels::expire(descriptor& d) noexcept {
+  const descriptor_lock held(engine_.core(), d);
   d.expired = true;
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
@@ -100,26 +111,6 @@ void op_engine::expire(descriptor& d) noexcept {
     q.current->flags |= io_op::flag_timed_out;
     cancel_directed(*q.current, true);
   }
-}
-
-/// Ends the operations of a direction, except a current one that the kernel holds.
-void op_engine::abandon(direction& q) noexcept {
-  io_op* const op = q.current;
-  if (op == nullptr) return;
-  mark_cancelled(q.waiting);
-  if (op->state == op_state::in_kernel) return;  // the waiting ones end behind it
-  if (op->state == op_state::parked) return cancel_one(*op);
-  if (op->state == op_state::listed && !q.waiting.empty() && driver_->unlist(*op)) {
-    finish(*op, -ECANCELED);
-    return;
-  }
-  // The run queue or a list of the driver holds the operation and ends it later, when the
-  // descriptor may have another owner: so it loses its descriptor. On a shared loop it keeps it,
-  // because other threads find the lock through it.
-  op->flags |= io_op::flag_cancelled;
-  if (!is_shared()) op->target = &no_descriptor_;
-  q.current = nullptr;
-  while (!q.waiting.empty()) queue_completion(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
 }  // namespace beck::detail
