@@ -17,7 +17,7 @@ from cpp_text import code_only, files
 
 SMALL_LINES, LARGE_LINES, COLUMNS = 60, 400, 100
 PROTOCOLS = ("http", "redis", "tls", "websocket")
-FUNCTION = re.compile(r"^[|`]-CXX(?:Method|Constructor|Destructor)Decl (?!.*\bimplicit\b)")
+FUNCTION = re.compile(r"^[|`]-CXX(?:Method|Constructor|Destructor)Decl (?!.*\bimplicit\b(?!-))")
 FIELD = re.compile(r"^[|`]-FieldDecl .* '([^']*)'")
 BASE = re.compile(r"^[|`]-(?:public|protected|private) '([^']*)'(?::'([^']*)')?")
 CLASS = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: : [^;{]*)? \{$", re.MULTILINE)

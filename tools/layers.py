@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Checks who includes whom: a folder of include/beck or src includes only the folders of the layers below it, a room
-of src/io only the rooms that ROOMS allows it, members and free functions are defined where they are declared, and a
-protocol is written against the public headers: it includes no private header of the layers below but PROTOCOL_HEADERS,
-and names nothing of beck::detail but SEAM.
+of src/io, src/http or src/redis only the rooms that ROOMS allows it, members and free functions are defined where they
+are declared, and a protocol is written against the public headers: it includes no private header of the layers below
+but PROTOCOL_HEADERS, and names nothing of beck::detail but SEAM.
 
 usage: layers.py [ROOT]
 
@@ -55,22 +55,42 @@ DRIVERS = ("epoll", "uring", "sim")
 # Who may name a driver, besides its own folder.
 DRIVER_USERS = {"epoll": (), "uring": (), "sim": ("testing",)}
 CHOOSER = Path("src/io/driver/backend_select.cpp")
-# The rooms of src/io: what their headers may include, and what their sources may besides. A room that the loop is built
-# from sees the loop only in its sources.
+# The rooms of a layer: what their headers may include, and what their sources may besides. A room that the loop is
+# built from sees the loop only in its sources.
 ROOMS = {
-    "system": ((), ()),
-    "driver": (("op", "system"), ("loop",)),
-    "op": (("system",), ("driver", "loop")),
-    "blocking": (("op", "system"), ("loop",)),
-    "shared": (("driver", "system"), ("loop", "op")),
-    "engine": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
-    "loop": (("blocking", "driver", "engine", "op", "shared", "system"), ()),
-    "epoll": (("driver", "op", "system"), ("loop",)),
-    "uring": (("driver", "op", "system"), ("loop",)),
-    "sim": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
-    "objects": ((), ("driver", "loop", "op", "system")),
-    "dump": ((), ("loop", "op")),
+    "io": {
+        "system": ((), ()),
+        "driver": (("op", "system"), ("loop",)),
+        "op": (("system",), ("driver", "loop")),
+        "blocking": (("op", "system"), ("loop",)),
+        "shared": (("driver", "system"), ("loop", "op")),
+        "engine": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
+        "loop": (("blocking", "driver", "engine", "op", "shared", "system"), ()),
+        "epoll": (("driver", "op", "system"), ("loop",)),
+        "uring": (("driver", "op", "system"), ("loop",)),
+        "sim": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
+        "objects": ((), ("driver", "loop", "op", "system")),
+        "dump": ((), ("loop", "op")),
+    },
+    "http": {
+        "message": ((), ()),
+        "client": (("message",), ()),
+        "server": (("message",), ("files",)),
+        "files": (("message",), ("server",)),
+    },
+    "redis": {
+        "protocol": ((), ()),
+        "session": (("protocol",), ()),
+        "push": (("protocol", "session"), ("client",)),
+        "cache": (("protocol",), ("client",)),
+        "client": (("cache", "protocol", "push", "session"), ()),
+        "cluster": (("client", "protocol", "session"), ()),
+        "memory": (("protocol",), ()),
+    },
 }
+# The rooms that do no I/O: their files include nothing of the layers above run/ but these headers.
+PURE_ROOMS = (("http", "message"), ("redis", "protocol"), ("redis", "session"))
+PURE_HEADERS = ("beck/io/buffer_lease.hpp", "beck/net/address_v4.hpp", "beck/net/address_v6.hpp")
 PROTOCOLS = ("http", "redis", "tls", "websocket")
 # The private headers of other layers that a protocol may include, besides those of base/.
 PROTOCOL_HEADERS = ("coro/task_completion.hpp",)
@@ -93,9 +113,9 @@ SEAM = set(
 )
 # What single files name besides: sockets and files of a class that the protocol does not know.
 SEAM_EXCEPTIONS = {
-    "src/http/listener.cpp": ("accept_into_operation", "socket_calls"),
-    "src/http/listener.hpp": ("accept_into_operation",),
-    "src/http/reply_file.cpp": ("file_call", "file_transfer", "io_op", "op_kind"),
+    "src/http/server/listener.cpp": ("accept_into_operation", "socket_calls"),
+    "src/http/server/listener.hpp": ("accept_into_operation",),
+    "src/http/server/reply_file.cpp": ("file_call", "file_transfer", "io_op", "op_kind"),
 }
 # Functions that are declared in base/, and need what only a layer above knows.
 DEFINED_ABOVE = ("report_dropped",)
@@ -175,17 +195,29 @@ def check_driver(path, own, theirs):
 
 
 def check_room(path, own, theirs, quote):
-    """The complaint about an include between two rooms of src/io, or None."""
-    if path.parts[0] != "src" or own[0] != "io" or quote == "<" or path == CHOOSER:
+    """The complaint about an include between two rooms of a layer, or None."""
+    rooms = ROOMS.get(own[0])
+    if path.parts[0] != "src" or rooms is None or quote == "<" or path == CHOOSER:
         return None
-    if len(own) < 3 or own[1] not in ROOMS:
-        return f"{path} lies in no room of src/io (known: {', '.join(ROOMS)})"
+    if len(own) < 3 or own[1] not in rooms:
+        return f"{path} lies in no room of src/{own[0]} (known: {', '.join(rooms)})"
     room, other = own[1], theirs[1]
-    headers, sources = ROOMS[room]
+    headers, sources = rooms[room]
     if room == other or other in headers or (path.suffix == ".cpp" and other in sources):
         return None
     which = "headers of " if other in sources else ""
-    return f"{which}io/{room}/ must not include io/{other}/ (see ROOMS in tools/layers.py)"
+    return f"{which}{own[0]}/{room}/ must not include {own[0]}/{other}/ (see ROOMS in tools/layers.py)"
+
+
+def check_purity(path, target):
+    """The complaint about an include of a room that does no I/O, or None."""
+    if path.parts[0] != "src" or path.parts[1:3] not in PURE_ROOMS or target in PURE_HEADERS:
+        return None
+    parts = Path(target).parts
+    layer = folder_of(parts[1:] if parts[0] == "beck" else parts)
+    if LEVEL.get(layer, 0) <= LEVEL["run"] or layer == path.parts[1]:
+        return None
+    return f"{path.parts[1]}/{path.parts[2]}/ does no I/O: it must not include {target}"
 
 
 def layer_of(path):
@@ -274,7 +306,9 @@ def check(root):
         for number, line in enumerate((root / path).read_text().splitlines(), 1):
             match = INCLUDE.match(line)
             complaint = match and (
-                check_include(path, match[1], match[2]) or check_protocol_include(path, match[1], match[2])
+                check_include(path, match[1], match[2])
+                or check_protocol_include(path, match[1], match[2])
+                or check_purity(path, match[2])
             )
             if complaint:
                 yield f"{path}:{number}: {complaint}"

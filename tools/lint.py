@@ -34,7 +34,8 @@ COMMANDS = ("run", "test", ".ci/run")
 # The files that may make system calls, read clocks and draw random numbers; everything else asks them, so that the
 # whole library runs on the simulator.
 SYSTEM_FILES = re.compile(
-    r"src/((io/\w+|base|run|testing|http|tls)/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp|base/(unique_fd|assert)\.cpp)"
+    r"src/((io/\w+|base|run|testing|http/\w+|tls)/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp"
+    r"|base/(unique_fd|assert)\.cpp)"
 )
 SYSTEM_CALLS = re.compile(
     r"(?<![\w>:])::(accept4?|access|bind|close|connect|dup[23]?|epoll_\w+|eventfd|f?stat|fallocate|fcntl|fdatasync"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Writes src/redis/command_table.def: for each command of a Redis server where its keys are and what a client has to
-know of it. The facts come from the server's own COMMAND; what COMMAND does not tell is in this file, with the reason.
+"""Writes src/redis/protocol/command_table.def: for each command of a Redis server where its keys are and what a client
+has to know of it. The facts come from the server's own COMMAND; what COMMAND does not tell is in this file, with the
+reason.
 
 usage: redis_commands.py [--server PROGRAM] [--update]     compares, or writes the file anew
        redis_commands.py --server PROGRAM --later          compares the rows of both tables, command_table_later.def
@@ -18,8 +19,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "src/redis/command_table.def"
-LATER_TABLE = ROOT / "src/redis/command_table_later.def"
+TABLE = ROOT / "src/redis/protocol/command_table.def"
+LATER_TABLE = ROOT / "src/redis/protocol/command_table_later.def"
 HEAD = """\
 // SPDX-License-Identifier: BSL-1.0
 // The commands of redis-server {version}, written by tools/redis_commands.py --update: name, arity (the number of

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "http/characters.hpp"
-#include "http/connection.hpp"
+#include "http/message/characters.hpp"
+#include "http/server/connection.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
 

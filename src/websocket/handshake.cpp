@@ -3,7 +3,7 @@
 // only once must not be repeated, and names of protocols are case-sensitive.
 #include "websocket/handshake.hpp"
 
-#include "http/characters.hpp"
+#include "http/message/characters.hpp"
 
 namespace beck::websocket::detail {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "http/blocking_client.hpp"
-#include "http/listener.hpp"
+#include "http/server/listener.hpp"
 #include "http/served.hpp"
 #include "support/conformance.hpp"
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "http/characters.hpp"
+#include "http/message/characters.hpp"
 
 namespace {
 

@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/listener.hpp"
+#include "http/server/listener.hpp"
 #include "http/served.hpp"
 #include "support/child.hpp"
 #include "support/conformance.hpp"

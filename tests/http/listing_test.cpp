@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page that lists a folder: its text without I/O, and the page as a server sends it.
-#include "http/listing_page.hpp"
+#include "http/files/listing_page.hpp"
 
 #include <beck/http/target.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Locations as servers write them, and targets as proxies pass them on.
-#include "http/location.hpp"
+#include "http/message/location.hpp"
 
 #include <beck/http/url.hpp>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "http/file_folder.hpp"
-#include "http/file_site.hpp"
+#include "http/files/file_site.hpp"
 #include "support/allocations.hpp"
 #include "support/open_descriptors.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The address of a client behind proxies: what is believed, and what a client cannot make others
 // believe; and the connections of an address.
-#include "http/peer_addresses.hpp"
+#include "http/server/peer_addresses.hpp"
 
 #include <beck/http/parser.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The search for a route, without I/O: precedence, captures, patterns that are refused, and a
 // comparison with a search that looks at every route.
-#include "http/route_table.hpp"
+#include "http/server/route_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/cache_index.hpp"
+#include "redis/cache/cache_index.hpp"
 #include "support/allocations.hpp"
 
 using namespace beck::redis;

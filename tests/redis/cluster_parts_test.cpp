@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/call_lists.hpp"
-#include "redis/map_refresh.hpp"
+#include "redis/cluster/call_lists.hpp"
+#include "redis/cluster/map_refresh.hpp"
 #include "redis/scripted_redis.hpp"
 
 using namespace beck::redis;

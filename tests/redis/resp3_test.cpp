@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/number_text.hpp"
+#include "redis/protocol/number_text.hpp"
 #include "redis/replies.hpp"
 #include "support/allocations.hpp"
 #include "support/small_random.hpp"

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/session.hpp"
+#include "redis/session/session.hpp"
 
 namespace beck::redis::test {
 

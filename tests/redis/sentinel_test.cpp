@@ -18,7 +18,7 @@
 
 #include "redis/rotation.hpp"
 #include "redis/sentinel_site.hpp"
-#include "redis/sentinels.hpp"
+#include "redis/client/sentinels.hpp"
 
 using namespace beck::redis::test;
 

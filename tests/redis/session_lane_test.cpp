@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/lane_rules.hpp"
-#include "redis/session.hpp"
+#include "redis/session/lane_rules.hpp"
+#include "redis/session/session.hpp"
 
 using namespace beck::redis;
 using beck::redis::detail::lane_rule;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/session.hpp"
+#include "redis/session/session.hpp"
 
 using namespace beck::redis;
 using beck::redis::detail::session;

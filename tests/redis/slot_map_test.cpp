@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Maps of slots from replies of servers, good and malformed ones, and the texts of redirects.
-#include "redis/slot_map.hpp"
+#include "redis/protocol/slot_map.hpp"
 
 #include <beck/redis/reader.hpp>
 #include <beck/redis/resp3.hpp>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../common/http_messages.hpp"
-#include "http/route_table.hpp"
+#include "http/server/route_table.hpp"
 
 namespace {
 

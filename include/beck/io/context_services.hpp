@@ -27,6 +27,6 @@ void random_bytes(const any_io_executor& executor, mutable_buffer to) noexcept;
 void log_line(const any_io_executor& executor, const char* line) noexcept;
 
 }  // namespace functions
-using namespace functions;
+using namespace beck::functions;
 
 }  // namespace beck

@@ -21,7 +21,7 @@ enum class split_kind : std::uint8_t {
 
 namespace detail {
 
-/// A row of the table; see src/redis/command_table.cpp.
+/// A row of the table; see src/redis/protocol/command_table.cpp.
 struct command_row;
 
 /// Returns the row of a command or subcommand; nullptr for an unknown one.

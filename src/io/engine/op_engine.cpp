@@ -246,16 +246,6 @@ bool op_engine::attempt(io_op& op) noexcept {
   return is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
 }
 
-/// As attempt(), on a shared loop: an event that came during the call is kept.
-bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept {
-  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
-  if (q.woken_late) {
-    q.woken_late = false;
-    note_ready(q);
-  }
-  return done;
-}
-
 bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
   const bool receiving = is_receive(op.kind);
   runner& where = *runner::current();

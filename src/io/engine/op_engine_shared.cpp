@@ -9,6 +9,16 @@
 
 namespace beck::detail {
 
+/// As attempt(), on a shared loop: an event that came during the call is kept.
+bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_rarely(op, d, q);
+  if (q.woken_late) {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
+}
+
 void op_engine::start_shared(io_op& op) noexcept {
   if (!core_.on_runner()) shared_->yield_point();  // with the lock, the others would wait for ever
   if (!has_direction(op.kind)) {

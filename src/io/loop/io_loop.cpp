@@ -322,7 +322,7 @@ void io_loop::disarm_elsewhere(timer_entry& entry) noexcept {
   });
 }
 
-int openable(const descriptor& d) noexcept {
+int detail::openable(const descriptor& d) noexcept {
   if (d.fd >= 0) return already_open_result;
   return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
 }

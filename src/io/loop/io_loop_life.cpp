@@ -14,7 +14,6 @@
 
 #include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/transitions.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "run/task_trees.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <beck/redis/command_table.hpp>
 
-#include "redis/number_text.hpp"
+#include "redis/protocol/number_text.hpp"
 
 namespace beck::redis::detail {
 namespace {

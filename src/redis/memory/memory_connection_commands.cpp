@@ -3,7 +3,7 @@
 #include <string>
 
 #include "redis/memory/memory_call.hpp"
-#include "redis/number_text.hpp"
+#include "redis/protocol/number_text.hpp"
 
 namespace beck::redis::detail {
 namespace {

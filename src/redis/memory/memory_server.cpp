@@ -7,7 +7,7 @@
 #include <string>
 
 #include "redis/memory/memory_hub.hpp"
-#include "redis/number_text.hpp"
+#include "redis/protocol/number_text.hpp"
 
 namespace beck::redis {
 namespace detail {

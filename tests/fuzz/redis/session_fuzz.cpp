@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fuzz/http/fuzz.hpp"
-#include "redis/session.hpp"
+#include "redis/session/session.hpp"
 
 namespace {
 

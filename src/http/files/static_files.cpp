@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+// From a request to an open file. file_reply.cpp answers with the file, file_listing.cpp with a
+// folder.
+#include <beck/http/static_files.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "http/files/file_site.hpp"
+#include "http/message/characters.hpp"
+#include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
+
+namespace beck::http {
+namespace detail {
+namespace {
+
+[[noreturn]] void refuse(const char* setter, std::string_view value, const char* reason) {
+  throw std::invalid_argument("http: " + std::string(setter) + "(\"" +
+                              std::string(value.substr(0, 100)) + "\"): " + reason);
+}
+
+void check_value(const char* setter, std::string_view value) {
+  if (!is_field_value(value)) refuse(setter, value, "a control character");
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) c = lower(c);
+  return made;
+}
+
+/// Returns whether a segment of a path begins with a dot.
+bool is_hidden(std::string_view path) noexcept { return path.find("/.") != std::string_view::npos; }
+
+/// Replies with 405, or to OPTIONS with the list of methods.
+void say_methods(request& q, response& r) {
+  r.set(field::allow, "GET, HEAD, OPTIONS");
+  if (q.method() == method::options) {
+    r.status(status::no_content).send();
+  } else {
+    const bool is_known = q.method() != method::other;
+    say(r, is_known ? status::method_not_allowed : status::not_implemented,
+        "files are only read\n");
+  }
+}
+
+/// Redirects to the same target with a slash after its path. The path begins with exactly one
+/// slash, so the redirect never leads to another host.
+void redirect_to_slash(request& q, response& r) {
+  std::string target(split_target(q.target()).path);
+  target += '/';
+  if (!q.query().empty()) target.append("?").append(q.query());
+  r.set(field::location, target);
+  say(r, status::moved_permanently, "the folder has a slash at its end\n");
+}
+
+/// Returns the open folder of the request's context. The first call opens it, and may block on the
+/// device.
+open_site& open_here(const file_site& site, connection& on, error_code& ec) {
+  std::shared_ptr<void>& kept = on.server_worker().local(&site);
+  if (kept == nullptr) kept = std::make_shared<open_site>(on.executor(), site.settings);
+  auto& open = *static_cast<open_site*>(kept.get());
+  if (!open.root.is_open()) open.root.open(site.folder, ec);
+  return open;
+}
+
+/// Replies to a path without a slash at its end.
+task<> answer_file(file_call call, std::string name) {
+  auto found = co_await call.open.files.open(call.open.root, name);
+  open_file& file = *found.value_;
+  if (found.error()) {
+    say_error(call.r, found.error());
+  } else if (file.status.kind == file_kind::directory) {
+    redirect_to_slash(call.q, call.r);
+  } else if (file.status.kind != file_kind::regular) {
+    say(call.r, status::not_found, "not found\n");
+  } else {
+    co_await send_found_file(call, name, file.file, file.status);
+  }
+}
+
+/// Replies to a path with a slash at its end. `folder`: the path without it; empty for the root.
+task<> answer_folder(file_call call, std::string folder) {
+  const file_settings& settings = call.site.settings;
+  if (!settings.index.empty()) {
+    const std::string name = folder.empty() ? settings.index : folder + '/' + settings.index;
+    auto found = co_await call.open.files.open(call.open.root, name);
+    const error_code ec = found.error();
+    if (!ec && found.value_->status.kind == file_kind::regular) {
+      open_file& file = *found.value_;
+      co_await send_found_file(call, name, file.file, file.status);
+      co_return;
+    }
+    if (ec && !is_absence(ec)) {
+      say_error(call.r, ec);
+      co_return;
+    }
+  }
+  if (settings.listing) {
+    if (folder.empty()) folder = ".";
+    co_await send_listing(call, folder);
+  } else {
+    say(call.r, status::not_found, "not found\n");
+  }
+}
+
+}  // namespace
+
+}  // namespace detail
+
+using namespace detail;
+
+file_options::file_options() : settings_(new file_settings) {}
+
+file_options::file_options(const file_options& other)
+    : settings_(new file_settings(*other.settings_)) {}
+
+file_options& file_options::operator=(const file_options& other) {
+  file_options copy(other);
+  std::swap(settings_, copy.settings_);
+  return *this;
+}
+
+file_options::~file_options() { delete settings_; }
+
+file_options& file_options::index(std::string_view name) {
+  if (name.find('/') != std::string_view::npos) refuse("index", name, "a slash in the name");
+  check_value("index", name);
+  settings_->index = name;
+  return *this;
+}
+
+file_options& file_options::precompressed(std::string_view codings) {
+  std::vector<content_coding> made;
+  while (!codings.empty()) {
+    const std::size_t end = std::min(codings.find(' '), codings.size());
+    const std::string_view name = codings.substr(0, end);
+    codings.remove_prefix(std::min(end + 1, codings.size()));
+    if (name.empty()) continue;
+    content_coding found = content_coding::identity;
+    for (const content_coding c : {content_coding::gzip, content_coding::br, content_coding::zstd})
+      if (name == name_of(c)) found = c;
+    if (found == content_coding::identity) refuse("precompressed", name, "not br, gzip or zstd");
+    if (std::find(made.begin(), made.end(), found) == made.end()) made.push_back(found);
+  }
+  settings_->codings = std::move(made);
+  return *this;
+}
+
+file_options& file_options::listing(bool on) noexcept {
+  settings_->listing = on;
+  return *this;
+}
+
+file_options& file_options::keep_open(duration time) noexcept {
+  settings_->keep_open = time;
+  return *this;
+}
+
+file_options& file_options::cache_control(std::string_view value) {
+  check_value("cache_control", value);
+  settings_->cache_control = value;
+  return *this;
+}
+
+file_options& file_options::type(std::string_view extension, std::string_view media_type) {
+  if (extension.empty() || extension.find_first_of("./") != std::string_view::npos)
+    refuse("type", extension, "not an extension without its dot");
+  check_value("type", media_type);
+  settings_->types.insert(settings_->types.begin(),
+                          {in_lower_case(extension), std::string(media_type)});
+  return *this;
+}
+
+static_files::static_files(std::string_view folder, const file_options& how) : site_(nullptr) {
+  auto made = std::make_unique<file_site>();
+  made->folder = folder;
+  made->settings = *how.settings_;
+  site_ = made.release();
+}
+
+static_files::static_files(const static_files& other) noexcept : site_(other.site_) {
+  site_->holders.add();
+}
+
+static_files& static_files::operator=(const static_files& other) noexcept {
+  static_files copy(other);
+  std::swap(site_, copy.site_);
+  return *this;
+}
+
+static_files::~static_files() {
+  if (site_->holders.drop()) delete site_;
+}
+
+task<> static_files::operator()(request& q, response& r) const {
+  connection& on = connection_of(q);
+  route_match& match = on.handlers().state().route;
+  if (q.method() != method::get && q.method() != method::head) {
+    say_methods(q, r);
+    co_return;
+  }
+  if (!match.has_path()) {
+    const path_error refused = match.decode(q.path());
+    if (refused != path_error::none) {
+      say(r, status::bad_request, std::string(text_of(refused)) + '\n');
+      co_return;
+    }
+  }
+  const std::string_view path = match.path();
+  if (path.empty()) {
+    redirect_to_slash(q, r);
+    co_return;
+  }
+  if (is_hidden(path)) {
+    say(r, status::not_found, "not found\n");
+    co_return;
+  }
+  error_code ec;
+  file_call call{*site_, open_here(*site_, on, ec), q, r};
+  if (ec) {
+    say_error(r, ec);
+  } else if (path.back() != '/') {
+    std::string name(path.substr(1));
+    co_await answer_file(call, std::move(name));
+  } else {
+    std::string name(path.substr(1, std::max<std::size_t>(path.size(), 2) - 2));
+    co_await answer_folder(call, std::move(name));
+  }
+}
+
+}  // namespace beck::http

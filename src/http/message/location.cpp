@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// RFC 3986, section 3, read from the left; else the URL standard of browsers decides.
+#include "http/message/location.hpp"
+
+#include "http/message/characters.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+/// Returns the position at which the scheme and the authority of a reference end.
+std::size_t find_path(std::string_view text) noexcept {
+  std::size_t at = text.find_first_of(":/?#");
+  if (at == std::string_view::npos) return 0;
+  at = text[at] == ':' ? at + 1 : 0;
+  if (text.substr(at, 2) != "//") return at;
+  const std::size_t end = text.find_first_of("/?#", at + 2);
+  return end == std::string_view::npos ? text.size() : end;
+}
+
+}  // namespace
+
+std::string encode_location(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  const std::size_t path = find_path(text);
+  std::string to(text.substr(0, path));
+  character_class allowed = in_path;
+  bool in_fragment = false;
+  for (std::size_t i = path; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '?' || (c == '#' && !in_fragment)) {
+      allowed = in_query;
+      in_fragment = in_fragment || c == '#';
+      to += c;
+    } else if (is_in(c, allowed) || is_escape(text, i)) {
+      to += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      to += '%';
+      to += digits[byte >> 4U];
+      to += digits[byte & 15U];
+    }
+  }
+  return to;
+}
+
+bool is_target(std::string_view target, bool may_be_star) noexcept {
+  if (may_be_star && target == "*") return true;
+  if (target.empty() || target[0] != '/') return false;
+  for (const char c : target)
+    if (c <= ' ' || c >= 0x7F || c == '#') return false;  // bytes of 0x80 and more are negative
+  return true;
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSL-1.0
+// The main loop of a connection: wait, parse, call the handler, repeat; then an end that loses no
+// reply. Early ends (by the clock, a reset, the server) are here, too.
+#include "http/server/connection.hpp"
+
+#include <coroutine>
+#include <source_location>
+#include <utility>
+
+#include <beck/coro/within.hpp>
+
+#include "http/message/refusal_text.hpp"
+#include "http/server/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+/// In the order of connection_event.
+constexpr beck::detail::transition_table<connection_state, 5> connection_transitions = [] {
+  using beck::detail::any_but;
+  using beck::detail::any_of;
+  using enum connection_state;
+  return beck::detail::transition_table<connection_state, 5>{{
+      /* begin     */ {open, any_of({fresh})},
+      /* end       */ {ending, any_of({open})},
+      /* take_over */ {tunnel, any_of({ending})},
+      /* leave     */ {tunnel_alone, any_of({tunnel})},
+      /* lose      */ {lost, any_but({lost})},
+  }};
+}();
+
+}  // namespace
+
+/// Awaits the task of a handler below a scope of its own, which is stopped when the connection is
+/// lost.
+class connection::handler_call {
+ public:
+  handler_call(connection& of, task<>&& work) noexcept
+      : connection_(&of), work_(static_cast<task<>&&>(work)) {}
+  handler_call(handler_call&& inert) noexcept
+      : connection_(inert.connection_), work_(static_cast<task<>&&>(inert.work_)) {}
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> course,
+                     std::source_location at = std::source_location::current()) {
+    scope_.emplace(beck::detail::scope_of(course, at));
+    connection_->scope_ = &*scope_;
+    if (!beck::detail::suspend_inside(work_, course, *scope_)) return false;
+    connection_->handlers_.suspend();
+    return true;
+  }
+  /// Returns the exception that the handler threw.
+  std::exception_ptr await_resume() noexcept {
+    connection_->scope_ = nullptr;
+    scope_.reset();
+    try {
+      work_.await_resume();
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+ private:
+  connection* connection_;
+  beck::detail::deferred_init<beck::detail::inner_scope> scope_;
+  task<> work_;
+};
+
+connection::connection(std::shared_ptr<worker> of)
+    : worker_(std::move(of)),
+      plain_(worker_->executor()),
+      requests_(*this),
+      handlers_(*this),
+      replies_(*this) {}
+
+connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
+
+const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
+phase_clock& connection::clock() const noexcept { return worker_->clock(); }
+const limits& connection::bounds() const noexcept { return worker_->bounds(); }
+
+void connection::change(connection_event event) noexcept {
+  advance(state_, event, connection_transitions);
+}
+
+void connection::begin_active() { active_ = std::make_unique<exchange_state>(bounds()); }
+
+// --- the main loop -------------------------------------------------------------------------------
+
+task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
+  connection& c = *self;
+  request_side& requests = c.requests_;
+  reply_output& output = c.replies_.output();
+  bool alive = true;
+  if (layer != nullptr) alive = co_await c.make_layer(*layer);
+  alive = alive && !c.is_lost();  // it may have been evicted before this has begun
+  if (alive) c.change(connection_event::begin);
+  if (alive) output.start(*c.stream_);
+  while (alive) {
+    parse_status head = requests.parse_head();
+    while (head == parse_status::more) {
+      if (!output.empty()) output.flush_now();
+      if (!output.empty()) alive = co_await output.flush();
+      alive = alive && requests.begin_waiting();
+      if (!alive) break;
+      auto received = co_await c.stream_->receive();
+      alive = requests.end_waiting(std::move(received));
+      if (!alive) break;
+      head = requests.parse_head();
+    }
+    if (!alive) break;
+    if (head == parse_status::refused) {
+      c.refuse(c.active_->request.parser.reason());
+      break;
+    }
+    const route_choice chosen = c.handlers_.choose();
+    if (c.active_->request.body_refusal != refusal::none) {
+      c.refuse(c.active_->request.body_refusal);
+      break;
+    }
+    std::exception_ptr thrown;
+    if (chosen.table->plain != nullptr) {
+      thrown = c.handlers_.call_plain(chosen);
+    } else if (chosen.table->callback != nullptr) {
+      thrown = c.handlers_.call_callback(chosen);
+      const handler_state& handler = c.active_->handler;
+      if (handler.is_taken()) {
+        beck::ignore(co_await c.active_->handler.exchange_gone.wait());
+        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
+      }
+    } else {
+      requests.copy_head();
+      request q(c.active_->request.head, c);
+      response r(c.replies_);
+      thrown = co_await handler_call(c, handler_run::call_coroutine(chosen, q, r));
+    }
+    c.end_exchange(thrown);
+    if (c.may_go_on() && !requests.body_is_whole()) alive = co_await requests.drop_body();
+    if (!c.may_go_on()) break;
+    c.active_->request.drop_text();
+    c.active_->request.parser.reset();
+    if (!output.has_room()) alive = co_await output.flush();
+  }
+  if (c.is_tunnel()) co_return;
+  if (requests.state() == input_state::late && !c.is_lost()) c.refuse(refusal::head_late);
+  co_await c.close_gently();
+}
+
+/// Completes the exchange whose handler has ended.
+void connection::end_exchange(std::exception_ptr& thrown) {
+  const refusal why = handlers_.end(thrown);
+  if (why != refusal::none) refuse(why);
+  requests_.note_last();
+}
+
+/// Answers a message that is refused. No byte after it is interpreted.
+void connection::refuse(refusal why) {
+  incoming_request& x = make_active().request;
+  worker_->counters().refused[static_cast<std::size_t>(why)].add();
+  serve_no_more();
+  if (x.body_refusal == refusal::none) {  // of the head only the reason is known
+    x.drop_text();
+    x.head.clear();
+  }
+  active_->reply.clear();
+  active_->reply.close = true;
+  replies_.answer(status_of(why), refusal_text(why, bounds(), x.body_bytes_max));
+  if (handlers_.has_observer()) handlers_.report(why);
+}
+
+phase connection::idle_phase() const noexcept {
+  if (worker_->is_draining()) return phase::draining;
+  return evict_hook.is_linked() ? phase::fresh : phase::kept;
+}
+
+bool connection::ends_behind_reply() const noexcept {
+  return !may_go_on() || worker_->is_draining() || !active_->request.head.keeps_alive() ||
+         !requests_.can_drop_rest();
+}
+
+void connection::serve_no_more() noexcept {
+  if (may_go_on()) change(connection_event::end);
+}
+
+void connection::on_due(timed_entry& entry, phase was) {
+  if (replies_.output().is_timed_by(entry)) return replies_.output().check_progress();
+  error_code closed;  // the coroutine notices the close
+  switch (was) {
+    case phase::head:
+      requests_.be_late();
+      stream_->socket().cancel(closed);
+      break;
+    case phase::body:
+      requests_.check_body_wait();
+      break;
+    case phase::handshake:
+      requests_.be_late();
+      lose();
+      break;
+    case phase::kept:
+      if (bounds().idle() > phase_clock::kept_max) {
+        requests_.enter(phase::idle);
+        worker_->room().note_evictable();
+        break;
+      }
+      [[fallthrough]];
+    case phase::fresh:
+    case phase::idle:
+    case phase::draining:
+    case phase::linger:
+      close();
+      break;
+    case phase::none:
+    case phase::reply:
+      break;
+  }
+}
+
+void connection::drain() {
+  const phase in = requests_.timed().in;
+  if (in == phase::fresh || in == phase::kept || in == phase::idle)
+    requests_.enter(phase::draining);
+  handlers_.stop_waiting();
+}
+
+// --- ends ----------------------------------------------------------------------------------------
+
+/// Sends the rest, then closes so that the peer can read all of it: a close with unread input would
+/// reset the connection.
+task<> connection::close_gently() {
+  reply_output& output = replies_.output();
+  output.flush_last();
+  const bool sent = co_await output.flush();
+  // A close would reset the connection, and drop bytes that were held back.
+  const bool may_reset = requests_.has_unread();
+  if (sent && !is_lost() && (may_reset || !stream_->is_plain())) co_await finish_stream();
+  if (sent && !is_lost() && may_reset) co_await requests_.linger();
+  requests_.enter(phase::none);
+  close();
+}
+
+/// Sends the end of the stream. A layer may hold bytes that the peer has not taken: they have the
+/// time limit of a reply.
+task<> connection::finish_stream() {
+  replies_.output().begin_watch();
+  bool again = true;
+  while (again && !is_lost()) {
+    auto ended = co_await stream_->finish();
+    again = ended.error() == error::timeout;
+  }
+  replies_.output().end_watch();
+}
+
+void connection::ended() noexcept {
+  if (state_ == connection_state::tunnel) {
+    change(connection_event::leave);
+    return active_.reset();
+  }
+  lose();
+  stream_->socket().close();  // also after an exception that followed a loss
+  requests_.enter(phase::none);
+  worker_->remove(*this);
+}
+
+void connection::abandon() noexcept {
+  replies_.drop_waits();
+  if (active_ == nullptr) return;
+  const client_wait::handler gone = std::move(active_->handler.client_gone);
+}
+
+void connection::lose() noexcept {
+  if (is_lost()) return;
+  const bool was_alone = state_ == connection_state::tunnel_alone;
+  change(connection_event::lose);
+  stream_->socket().close();
+  handlers_.end_client_wait(error_code());  // first: a stop would cancel the wait
+  if (scope_ != nullptr) scope_->stop();
+  replies_.output().stop();
+  replies_.wake();
+  if (active_ != nullptr && active_->handler.is_taken()) worker_->room().note_left(*this);
+  if (was_alone) worker_->remove(*this);
+}
+
+void connection::close() noexcept {
+  stream_->close();
+  lose();
+}
+
+void connection::cut() noexcept {
+  lose();
+  if (active_ != nullptr && active_->handler.is_taken()) active_->handler.exchange_gone.set();
+}
+
+bool connection::is_handled() const noexcept {
+  return active_ != nullptr && (scope_ != nullptr || active_->handler.is_taken());
+}
+
+bool connection::stop_handler() noexcept {
+  if (scope_ == nullptr || is_tunnel() || is_lost()) return false;
+  scope_->stop();
+  return true;
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+// One connection of a server: it waits for input without a buffer, parses heads in place, calls the
+// handler, collects replies and sends them together. connection.cpp has its main loop and its ends,
+// connection_stream.cpp the stream below it, connection_tunnel.cpp the change to another protocol.
+// Its parts are request_side, handler_run and reply_side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <beck/base/io_result.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <beck/net/socket_stream.hpp>
+
+#include "base/transitions.hpp"
+#include "coro/task_completion.hpp"
+#include "http/server/handler_run.hpp"
+#include "http/server/phase_clock.hpp"
+#include "http/server/reply_side.hpp"
+#include "http/server/reply_state.hpp"
+#include "http/server/request_side.hpp"
+
+namespace beck::http::detail {
+
+class worker;
+
+/// The part of a connection that exists only from the first byte of a request to the last byte of
+/// its reply.
+struct exchange_state {
+  explicit exchange_state(const limits& bounds) : request(bounds) {}
+  exchange_state(const exchange_state&) = delete;
+  exchange_state& operator=(const exchange_state&) = delete;
+  static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
+  static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
+
+  incoming_request request;
+  handler_state handler;
+  reply_state reply;
+};
+
+enum class connection_state : std::uint8_t {
+  fresh,         ///< it was accepted; a layer may make its handshake
+  open,          ///< requests are served
+  ending,        ///< no further request is served; replies are sent
+  tunnel,        ///< a handler has taken over the stream
+  tunnel_alone,  ///< as tunnel, and serve() has ended
+  lost,          ///< its socket is closed
+};
+
+enum class connection_event : std::uint8_t {
+  begin,      ///< there is a stream
+  end,        ///< the present request is the last one
+  take_over,  ///< a handler takes the stream
+  leave,      ///< serve() ends before the tunnel
+  lose,       ///< the socket is closed
+};
+
+/// A connection. Its coroutine owns it; operations under way share the ownership. Thread: that of
+/// its context.
+class connection : public std::enable_shared_from_this<connection> {
+ public:
+  explicit connection(std::shared_ptr<worker> of);
+  ~connection();
+
+  // --- its main loop
+  /// Serves an accepted connection until it ends, over its socket or over a stream of `layer`.
+  static task<> serve(std::shared_ptr<connection> self, stream_layer* layer);
+  /// Called when serve() has ended, also by an exception.
+  void ended() noexcept;
+  /// Called instead when the context is destroyed: drops the waits of the handler, which may own
+  /// the exchange and so the connection.
+  void abandon() noexcept;
+  /// Called by the clock when a time limit has passed.
+  void on_due(timed_entry& entry, phase was);
+  /// Called when the server is being stopped.
+  void drain();
+
+  // --- its end
+  bool is_lost() const noexcept { return state_ == connection_state::lost; }
+  bool may_go_on() const noexcept { return state_ == connection_state::open; }
+  /// Serves no request after the present one.
+  void serve_no_more() noexcept;
+  /// Returns whether the connection ends after a reply whose head is written now.
+  bool ends_behind_reply() const noexcept;
+  /// Ends the connection at once; unsent output is lost.
+  void lose() noexcept;
+  /// As lose(), but a layer sends its end to the peer.
+  void close() noexcept;
+  /// As lose(), also while an exchange object owns the request, perhaps for ever.
+  void cut() noexcept;
+
+  // --- its parts
+  request_side& requests() noexcept { return requests_; }
+  handler_run& handlers() noexcept { return handlers_; }
+  reply_side& replies() noexcept { return replies_; }
+  /// Returns the present exchange. Requires that there is one.
+  exchange_state& active() noexcept { return *active_; }
+  bool is_active() const noexcept { return active_ != nullptr; }
+  /// As active(); makes an exchange if there is none. Throws std::bad_alloc.
+  exchange_state& make_active() {
+    if (active_ == nullptr) begin_active();
+    return *active_;
+  }
+  void drop_active() noexcept { active_.reset(); }
+  worker& server_worker() const noexcept { return *worker_; }
+  const any_io_executor& executor() const noexcept;
+  phase_clock& clock() const noexcept;
+  const limits& bounds() const noexcept;
+  /// Returns the phase of a connection that starts to wait for a request.
+  phase idle_phase() const noexcept;
+  /// Returns whether a handler is suspended.
+  bool is_handled() const noexcept;
+  /// Stops the scope of a suspended handler. Returns false if there is none, or if it has a tunnel.
+  bool stop_handler() noexcept;
+  ip::address client_address(const request_head& head) const noexcept;
+
+  // --- its stream
+  /// Returns the stream to accept a connection into.
+  socket_stream& carrier() noexcept { return plain_; }
+  byte_stream& stream() noexcept { return *stream_; }
+  bool is_tunnel() const noexcept {
+    return state_ == connection_state::tunnel || state_ == connection_state::tunnel_alone;
+  }
+  /// Throws std::logic_error unless the handler may take the connection over.
+  void require_tunnel();
+  class operation;
+  static task<io_result<tunnel>> take_over(operation under_way);
+  /// Called when the tunnel has ended.
+  void return_tunnel() noexcept;
+
+  beck::detail::list_hook hook;
+  /// Links the connection in the list of new ones until its first head is whole, or in the list of
+  /// those whose client has left while its request is handled.
+  beck::detail::list_hook evict_hook;
+  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is not of TCP
+  bool is_counted = false;  ///< by its address, in the worker
+  bool is_local = false;    ///< accepted from a UNIX socket
+  bool is_evicted = false;  ///< closed for a new connection
+
+ private:
+  class handler_call;
+  class stoppable;
+
+  void change(connection_event event) noexcept;
+  void begin_active();
+  task<bool> make_layer(stream_layer& layer);
+  void end_exchange(std::exception_ptr& thrown);
+  void refuse(refusal why);
+  task<> close_gently();
+  task<> finish_stream();
+
+  std::shared_ptr<worker> worker_;
+  socket_stream plain_;  // the accepted socket; a layer takes it over
+  owned_stream layered_;
+  byte_stream* stream_ = &plain_;  // plain_, or that of the layer
+  connection_state state_ = connection_state::fresh;
+  request_side requests_;
+  handler_run handlers_;
+  reply_side replies_;
+  std::unique_ptr<exchange_state> active_;
+  beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
+  std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel
+};
+
+/// A read, a file or a change of the protocol that a handler has started.
+class connection::operation {
+ public:
+  explicit operation(connection& of) : connection_(of.shared_from_this()) {
+    of.handlers_.add_operation();
+  }
+  operation(operation&& other) noexcept = default;
+  operation& operator=(operation&&) = delete;
+  ~operation() { end(); }
+  /// Returns the connection. Requires: end() was not called.
+  const std::shared_ptr<connection>& of() const noexcept { return connection_; }
+  void end() noexcept {
+    if (connection_ != nullptr) std::exchange(connection_, nullptr)->handlers_.drop_operation();
+  }
+
+ private:
+  std::shared_ptr<connection> connection_;
+};
+
+// --- of the parts, used for each request
+
+inline reply_state& reply_side::state() noexcept { return connection_.active().reply; }
+inline const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
+inline incoming_request& request_side::active() const noexcept {
+  return connection_.active().request;
+}
+inline handler_state& handler_run::state() const noexcept { return connection_.active().handler; }
+
+/// As task_completion, for an operation that stays under way until its completion.
+template <class T>
+class under_way_completion : public beck::detail::task_completion<T> {
+  using base = beck::detail::task_completion<T>;
+
+ public:
+  under_way_completion(connection& of, typename base::handler done)
+      : base(std::move(done)), under_way_(of) {}
+  void operator()(const std::exception_ptr& failed, io_result<T> result) {
+    under_way_.end();
+    base::operator()(failed, std::move(result));
+  }
+
+ private:
+  connection::operation under_way_;
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// The stream of a connection: the handshake of its layer, before the first request, and its peer.
+#include <system_error>
+#include <utility>
+
+#include <beck/coro/within.hpp>
+
+#include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
+
+namespace beck::http::detail {
+
+/// The scope of a handshake, which is stopped when the connection is lost.
+class connection::stoppable {
+ public:
+  using scope_type = beck::detail::inner_scope;
+
+  explicit stoppable(connection& of) noexcept : connection_(&of) {}
+  static void enter(beck::detail::deferred_init<scope_type>& place,
+                    beck::detail::scope& outer) noexcept {
+    place.emplace(outer);
+  }
+  void set_on(scope_type& inner) const noexcept { connection_->scope_ = &inner; }
+
+ private:
+  connection* connection_;
+};
+
+/// Makes a layer over the accepted socket. Returns false if that fails; the connection is then
+/// lost.
+task<bool> connection::make_layer(stream_layer& layer) {
+  worker& w = *worker_;
+  handshake_record record;
+  owned_stream failed;  // has the reason of the failure
+  w.begin_handshake(*this);
+  try {
+    owned_stream carrier(new socket_stream(std::move(plain_)));
+    task<io_result<owned_stream>> handshake = layer.accept(std::move(carrier));
+    auto made = co_await beck::detail::within(stoppable(*this), std::move(handshake));
+    record.error = made.error();
+    (made ? layered_ : failed) = std::move(made.value_);
+    if (layered_) stream_ = layered_.get();
+  } catch (const std::system_error& error) {
+    record.error = error.code();
+  } catch (...) {
+    record.error = make_error_code(std::errc::not_enough_memory);
+  }
+  scope_ = nullptr;
+  w.end_handshake();
+  requests_.enter(phase::none);
+  if (is_lost() || !layered_) {
+    record.peer = peer;
+    if (is_lost()) record.error = error::operation_aborted;
+    if (requests_.state() == input_state::late) record.error = error::timeout;
+    if (failed) record.failure = std::string_view(failed->failure());
+    w.counters().handshakes_failed.add();
+    w.server().report(record);
+    lose();
+  }
+  co_return !is_lost();
+}
+
+/// Returns the address of the peer, or the address that a proxy reports.
+ip::address connection::client_address(const request_head& head) const noexcept {
+  const server_state& server = worker_->server();
+  return detail::client_address(head, server.forwarded_in(), server.proxies(), peer.address(),
+                                is_local);
+}
+
+}  // namespace beck::http::detail
+
+namespace beck::http {
+
+ip::tcp::endpoint request::peer() const noexcept { return connection_->peer; }
+
+beck::detail::fixed_text<100> request::peer_name() const {
+  return connection_->stream().peer_name();
+}
+
+ip::address request::client_address() const noexcept { return connection_->client_address(*head_); }
+
+}  // namespace beck::http

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// Reports of exchanges: failures of handlers to the log of the context, all exchanges to an
+// observer.
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <beck/http/target.hpp>
+#include <beck/io/context_services.hpp>
+
+#include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+/// Copies `from`, a text of the program, so that it stays on one line of a log.
+void append_printable(std::string& to, std::string_view from) {
+  constexpr std::size_t bytes_max = 500;
+  for (const char c : from.substr(0, bytes_max)) to += c >= ' ' && c != 0x7F ? c : '?';
+}
+
+/// Returns the message of an exception; without one, a text that says that there was no reply.
+std::string what_of(const std::exception_ptr& thrown) {
+  if (thrown == nullptr) return no_reply_text;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+}  // namespace
+
+/// Writes to the log of the context that a handler threw, or ended without a reply: clients do not
+/// report that to the programmer. Not if the client is the cause: it has gone, or its body was
+/// refused.
+void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
+  const exchange_state& x = connection_.active();
+  const bool is_silent = !x.reply.has_begun() && !x.reply.touched;
+  if (thrown == nullptr && !is_silent) return;
+  if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
+  try {
+    std::string line("http: ");
+    line.append(x.request.head.method_text()).append(" ");
+    append_printable(line, split_target(x.request.head.target()).path);  // a query may have secrets
+    append_printable(line.append(": "), what_of(thrown));
+    log_line(connection_.executor(), line.c_str());
+  } catch (...) {
+    return;  // no memory for the line
+  }
+}
+
+void handler_run::report(refusal why, const std::exception_ptr& thrown) {
+  const exchange_state& x = connection_.active();
+  exchange_record record;
+  record.peer = connection_.peer;
+  record.client = connection_.peer.address();
+  if (x.request.head.bytes() != 0) {
+    record.request = &x.request.head;
+    record.client = connection_.client_address(x.request.head);
+    record.request_bytes = x.request.decoder.bytes();
+    record.time = steady_now() - time_point(duration(x.handler.began));
+  }
+  if (x.reply.has_begun()) {
+    record.status = number_of(x.reply.status);
+  } else if (client_left_ && !connection_.requests().body_is_whole()) {
+    record.status = number_of(status::bad_request);
+  }
+  if (connection_.replies().body_allowed()) record.reply_bytes = x.reply.sent;
+  record.why = why;
+  record.cut = x.reply.cut;
+  record.thrown = thrown;
+  connection_.server_worker().server().reports_to()->call(record);
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSL-1.0
+// Chooses, calls and awaits the handler of a request, and completes its reply.
+#include "http/server/handler_run.hpp"
+
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <beck/base/assert.hpp>
+
+#include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+/// Returns the exception for a handler without a reply, or std::bad_alloc if memory is lacking.
+std::exception_ptr no_reply() noexcept {
+  try {
+    throw std::logic_error(no_reply_text);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+task<> throwing(std::exception_ptr what) {
+  std::rethrow_exception(std::move(what));
+  co_return;
+}
+
+}  // namespace
+
+route_choice handler_run::choose() {
+  exchange_state& x = connection_.active();
+  connection_.evict_hook.unlink();
+  connection_.requests().begin();
+  x.reply.clear();
+  x.handler.knows_end = x.handler.is_stopped = false;
+  x.handler.route.clear();
+  const server_state& server = connection_.server_worker().server();
+  route_choice chosen{&server.table(), server.handler(), 0};
+  if (chosen.table->choose != nullptr) {
+    request q(x.request.head, connection_);
+    chosen = chosen.table->choose(chosen.handler, q);
+    BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
+  }
+  x.handler.waits_for_events = chosen.waits_for_events;
+  // The time of the loop does not advance while a handler computes.
+  if (has_observer()) x.handler.began = steady_now().nanoseconds();
+  connection_.requests().bound_body(chosen.body_bytes);
+  connection_.replies().output().hold_back();
+  return chosen;
+}
+
+bool handler_run::enter_route(const route_choice& chosen) noexcept {
+  handler_state& x = state();
+  x.waits_for_events = x.waits_for_events || chosen.waits_for_events;
+  return connection_.requests().lower_bound(chosen.body_bytes);
+}
+
+std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
+  const bool is_kept = has_observer();  // the record needs the head
+  if (is_kept) connection_.requests().copy_head();
+  request q(connection_.active().request.head, connection_);
+  response r(connection_.replies());
+  std::exception_ptr thrown;
+  try {
+    chosen.table->plain(chosen.handler, q, r);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (!is_kept) log_failure(thrown);  // while the text of the head exists
+  connection_.requests().drop_head();
+  return thrown;
+}
+
+task<> handler_run::call_coroutine(const route_choice& chosen, request& q, response& r) {
+  try {
+    return chosen.table->coroutine(chosen.handler, q, r);
+  } catch (...) {
+    return throwing(std::current_exception());
+  }
+}
+
+std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
+  connection_.requests().copy_head();
+  state().exchange_gone.reset();
+  state().taken_by = connection_.shared_from_this();
+  std::exception_ptr thrown;
+  try {
+    request q(connection_.active().request.head, connection_);
+    chosen.table->callback(chosen.handler,
+                           exchange(connection_, q, response(connection_.replies())));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (state().is_taken()) suspend();
+  return thrown;
+}
+
+void handler_run::return_exchange() noexcept {
+  const std::shared_ptr<connection> self = std::move(state().taken_by);
+  state().exchange_gone.set();
+}
+
+void handler_run::suspend() noexcept {
+  connection_.replies().output().release();
+  connection_.replies().output().flush_now();
+  if (!is_watching_ && !connection_.is_tunnel()) {
+    try {
+      watch_client();
+    } catch (...) {  // no memory: the handler is suspended, so its frame must not be destroyed now
+      connection_.lose();
+    }
+  }
+  if (client_left_) note_left();
+  if (connection_.server_worker().is_draining()) stop_waiting();
+}
+
+/// Ends the operations that use the exchange, before the exchange ends: a write would go into the
+/// next reply, and a read would take the next request.
+void handler_run::end_operations() noexcept {
+  if (operations_ != 0) connection_.lose();
+  connection_.replies().cancel_waits();
+  end_client_wait(error::operation_aborted);
+  connection_.evict_hook.unlink();
+}
+
+/// Returns whether an exception, or a missing reply, does not count as a failure of the handler:
+/// the client has left, or the server has stopped the handler.
+bool handler_run::is_excused() const noexcept {
+  return connection_.requests().has_ended() || state().knows_end || state().is_stopped ||
+         (connection_.is_lost() && client_left_);
+}
+
+/// Answers for a handler that has ended without a reply. `why`: the text of the answer if the
+/// handler is not excused.
+void handler_run::answer_instead(std::string_view why) {
+  reply_side& replies = connection_.replies();
+  if (connection_.requests().has_ended())
+    return replies.answer(status::bad_request, "the body of the request was cut short\n");
+  if (state().is_stopped)
+    return replies.answer(status::service_unavailable, "the server is being stopped\n");
+  if (state().knows_end) return connection_.lose();
+  connection_.server_worker().counters().failed.add();
+  replies.answer(status::internal_server_error, why);
+}
+
+refusal handler_run::end(std::exception_ptr& thrown) {
+  exchange_state& x = connection_.active();
+  worker_counters& counters = connection_.server_worker().counters();
+  if (x.request.text != nullptr) log_failure(thrown);
+  end_operations();
+  connection_.replies().output().hold_back();
+  const bool threw = thrown != nullptr;
+  const bool has_failed = threw && !is_excused();
+  counters.exchanges.add();
+  if (connection_.is_lost() || connection_.is_tunnel()) {
+    if (has_failed) counters.failed.add();
+    if (x.reply.has_begun() && x.reply.stage != reply_stage::ended)
+      connection_.replies().note_cut();
+  } else if (!x.reply.has_begun() && x.request.body_refusal != refusal::none) {
+    return x.request.body_refusal;
+  } else if (!x.reply.has_begun() && (threw || !x.reply.touched)) {
+    if (!threw && !is_excused() && has_observer()) thrown = no_reply();
+    answer_instead(threw ? "the handler failed\n" : "the handler did not reply\n");
+  } else if (threw) {
+    if (has_failed) counters.failed.add();
+    connection_.replies().note_cut();
+    connection_.serve_no_more();
+  } else {
+    connection_.replies().finish();
+  }
+  if (has_observer()) report(refusal::none, thrown);
+  return refusal::none;
+}
+
+connection& connection_of(request& q) noexcept { return *q.connection_; }
+
+}  // namespace beck::http::detail
+
+namespace beck::http {
+
+exchange::exchange(exchange&& other) noexcept
+    : connection_(std::exchange(other.connection_, nullptr)),
+      request_(other.request_),
+      response_(other.response_) {}
+
+exchange& exchange::operator=(exchange&& other) noexcept {
+  if (this == &other) return *this;
+  if (connection_ != nullptr) connection_->handlers().return_exchange();
+  connection_ = std::exchange(other.connection_, nullptr);
+  request_ = other.request_;
+  response_ = other.response_;
+  return *this;
+}
+
+exchange::~exchange() {
+  if (connection_ != nullptr) connection_->handlers().return_exchange();
+}
+
+any_io_executor exchange::get_executor() const noexcept { return connection_->executor(); }
+
+std::string_view request::param(std::string_view name) const noexcept {
+  return connection_->handlers().state().route.get(name);
+}
+
+}  // namespace beck::http

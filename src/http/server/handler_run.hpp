@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// The handlers of a server's connection: chooses one for each request, calls and awaits it, and
+// completes its reply. handler_run.cpp has that, handler_client.cpp clients that leave meanwhile,
+// exchange_report.cpp the reports to the log and to an observer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include <beck/coro/event.hpp>
+#include <beck/http/handler.hpp>
+#include <beck/http/refusal.hpp>
+#include <beck/http/request.hpp>
+
+#include "http/server/route_match.hpp"
+
+namespace beck::http::detail {
+
+class connection;
+
+/// The failure of a handler that has ended without a reply.
+inline constexpr const char* no_reply_text = "the handler did not reply";
+
+/// The state of the handler of the present request.
+struct handler_state {
+  route_match route;
+  std::int64_t began = 0;  ///< the time when the head was whole; only with an observer
+  std::shared_ptr<connection> taken_by;  ///< set while an exchange object owns the request
+  manual_reset_event exchange_gone;
+  client_wait::handler client_gone;  ///< empty: the handler does not wait for the end of its client
+  bool waits_for_events = false;     ///< a setting of the route
+  bool knows_end = false;            ///< the handler was told that the client has left
+  bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
+
+  /// Returns whether an exchange object owns the request.
+  bool is_taken() const noexcept { return taken_by != nullptr; }
+};
+
+/// The handlers, one after the other. Thread: that of its connection, of which it is a part.
+class handler_run {
+ public:
+  explicit handler_run(connection& of) noexcept : connection_(of) {}
+
+  connection& parent() noexcept { return connection_; }
+  handler_state& state() const noexcept;
+
+  // --- for the main loop of the connection
+  /// Chooses the handler of the request, and checks the length of its body.
+  route_choice choose();
+  /// Calls a handler that is a function. Returns the exception that it threw.
+  std::exception_ptr call_plain(const route_choice& chosen);
+  /// Calls a handler with an exchange object, which it may keep. Returns the exception that the
+  /// handler threw.
+  std::exception_ptr call_callback(const route_choice& chosen);
+  /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
+  static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
+  /// Completes the reply of a handler that has ended, and reports to the observer. Instead returns
+  /// a refusal if the request has to be refused.
+  [[nodiscard]] refusal end(std::exception_ptr& thrown);
+  /// Returns whether the server has an observer of exchanges.
+  bool has_observer() const noexcept;
+  /// Reports an exchange that has ended to the observer. Requires has_observer().
+  void report(refusal why, const std::exception_ptr& thrown = nullptr);
+
+  // --- while the handler is suspended
+  /// Called when the handler suspends: sends the queued output of earlier exchanges, and starts to
+  /// watch the client.
+  void suspend() noexcept;
+  /// Changes to the route that a router has chosen inside a handler. Returns false if the body of
+  /// the request is too long for that route: the handler must then end without a reply.
+  bool enter_route(const route_choice& chosen) noexcept;
+  /// Called when the exchange object of call_callback() is destroyed.
+  void return_exchange() noexcept;
+  /// Returns whether the client has left.
+  bool client_left() noexcept;
+  /// Calls `done` when the client has left.
+  void wait_for_end(client_wait::handler done);
+  void end_client_wait(error_code ec) noexcept;
+  /// Stops a handler that waits for events, because the server is being stopped.
+  void stop_waiting() noexcept;
+
+  /// Counts a read, a file or a change of the protocol that a handler has started. It uses the
+  /// exchange: a handler that ends before its operations loses the connection.
+  void add_operation() noexcept { ++operations_; }
+  void drop_operation() noexcept { --operations_; }
+
+ private:
+  // handler_run.cpp
+  void end_operations() noexcept;
+  bool is_excused() const noexcept;
+  void answer_instead(std::string_view why);
+
+  // handler_client.cpp
+  beck::detail::stream_object::peer_status peer() const noexcept;
+  void watch_client();
+  void on_client_event();
+  void note_left() noexcept;
+
+  // exchange_report.cpp
+  void log_failure(const std::exception_ptr& thrown) noexcept;
+
+  connection& connection_;
+  std::size_t operations_ = 0;  // under way
+  bool is_watching_ = false;    // for the end of the client, then for a reset
+  bool client_left_ = false;    // the end or the reset was seen
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// The state that all contexts of a server share: handler, limits, endpoints and counters.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <beck/http/server.hpp>
+
+#include "http/server/counters.hpp"
+#include "http/server/listener.hpp"
+#include "http/server/peer_addresses.hpp"
+
+namespace beck::http::detail {
+
+class worker;
+
+/// The shared state of a server. Thread: any for functions with a lock, others before the first
+/// serve().
+class server_state {
+ public:
+  server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
+      : handler_(handler), table_(table), bounds_(bounds) {}
+  ~server_state() {
+    table_.destroy(handler_);
+    sink_.destroy();
+    handshake_sink_.destroy();
+  }
+  server_state(const server_state&) = delete;
+  server_state& operator=(const server_state&) = delete;
+
+  const limits& bounds() const noexcept { return bounds_; }
+  const handler_table& table() const noexcept { return table_; }
+  void* handler() const noexcept { return handler_; }
+
+  void listen(listening_place&& where) { places_.push_back(std::move(where)); }
+  void share_ports(bool on) noexcept { share_ports_ = on; }
+  /// Returns the observer of ended exchanges; nullptr if there is none.
+  const record_sink<exchange_record>* reports_to() const noexcept {
+    return sink_.object != nullptr ? &sink_ : nullptr;
+  }
+  void report_to(const record_sink<exchange_record>& sink) noexcept {
+    sink_.destroy();
+    sink_ = sink;
+  }
+  void report(const handshake_record& failed) const { handshake_sink_.call(failed); }
+  void report_to(const record_sink<handshake_record>& sink) noexcept {
+    handshake_sink_.destroy();
+    handshake_sink_ = sink;
+  }
+  void behind_proxy(std::string_view proxies, field how);
+  const proxy_list& proxies() const noexcept { return proxies_; }
+  field forwarded_in() const noexcept { return forwarded_in_; }
+  ip::tcp::endpoint endpoint(std::size_t index) const;
+  server_stats stats() const noexcept;
+
+  /// Opens a listener for each endpoint. Throws io_error, std::logic_error without endpoints.
+  std::vector<std::unique_ptr<listener>> open_listeners(const any_io_executor& executor);
+  /// Adds a worker for stop() to reach, and keeps its counters for good. Returns whether the server
+  /// was stopped before.
+  bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
+  /// Removes a worker that has ended: afterwards stop() never touches its context.
+  void remove(const worker& one) noexcept;
+  void stop(duration grace) noexcept;
+  /// Makes is_stopping() true, and does nothing else.
+  /// Relaxed, as the read: only the value matters.
+  void announce_stop() noexcept { stopping_.store(true, std::memory_order_relaxed); }
+  bool is_stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
+  /// Counts the contexts that serve. Relaxed: a share of the descriptors need not be exact.
+  void count_serving(int change) noexcept {
+    serving_.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed);
+  }
+  std::size_t serving() const noexcept {
+    return std::max<std::size_t>(serving_.load(std::memory_order_relaxed), 1);
+  }
+
+ private:
+  void* handler_;
+  handler_table table_;
+  limits bounds_;
+  record_sink<exchange_record> sink_;
+  record_sink<handshake_record> handshake_sink_;
+  proxy_list proxies_;
+  field forwarded_in_ = field::x_forwarded_for;
+  bool share_ports_ = false;
+  std::atomic<std::size_t> serving_{0};
+
+  mutable std::mutex mutex_;
+  std::vector<listening_place> places_;
+  std::vector<std::weak_ptr<worker>> workers_;
+  std::vector<std::shared_ptr<worker_counters>> counters_;
+  bool stopped_ = false;
+  std::atomic<bool> stopping_{false};
+};
+
+/// A server's share of its state. Tasks of serve() own further shares.
+struct server_handle {
+  std::shared_ptr<server_state> state;
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// One coroutine sleeps until the first time that is due, and looks at all of them.
+#include "redis/client/link_clock.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <beck/coro/co_spawn.hpp>
+
+#include "redis/client/link.hpp"
+
+namespace beck::redis::detail {
+namespace {
+
+constexpr duration late_by(100'000'000);  // this process was stopped meanwhile
+
+/// Returns `at` + `time`, or the end of time: limits may be duration::max().
+std::int64_t later(std::int64_t at, duration time) noexcept {
+  return (duration(at) + time).nanoseconds();
+}
+
+}  // namespace
+
+link_clock::link_clock(link& of) : link_(of), timer_(of.executor()) {}
+
+void link_clock::start() {
+  if (!is_watching_) co_spawn(link_.executor(), watch(link_ref(link_)), detached);
+  is_watching_ = true;
+}
+
+task<> link_clock::watch(link_ref self) {
+  link_clock& c = self->clock();
+  c.due_ = 0;
+  while (self->is_living()) {
+    c.due_ = c.tend(beck::detail::loop_time());
+    c.timer_.expires_at(time_point(duration(c.due_)));
+    beck::ignore(co_await c.timer_.async_wait());
+  }
+  c.is_watching_ = false;
+}
+
+/// Ends calls and connections whose time is over, and sends PINGs. Returns when to look again.
+std::int64_t link_clock::tend(std::int64_t now) noexcept {
+  was_late_ = !was_late_ && due_ != 0 && now > later(due_, late_by);
+  if (was_late_) return later(now, late_by);  // first receive the bytes that have come meanwhile
+  const client_options& bounds = link_.bounds();
+  std::int64_t next = later(now, bounds.hold());
+  if (!link_.is_ready()) next = std::min(next, tend_waiting(now));
+  if (!link_.has_stream()) return next;
+  if (now >= link_.idle_until()) {
+    link_.break_connection(beck::error::operation_aborted);
+    return next;
+  }
+  session& work = link_.work();
+  if (work.is_muted() && !link_.is_writing()) wrote_at_ = now;  // a silence that was asked for
+  const std::int64_t alive_at = std::max({work.heard_at(), wrote_at_, work.blocked_until()});
+  const std::int64_t dead = later(alive_at, bounds.silence());
+  if (now >= dead) {
+    link_.break_connection(error::server_silent);
+    return next;
+  }
+  return link_.is_ready() ? std::min(dead, tend_ready(now, alive_at)) : std::min(next, dead);
+}
+
+/// Ends the calls that have waited too long for a connection. Returns when the next one has.
+std::int64_t link_clock::tend_waiting(std::int64_t now) noexcept {
+  session& work = link_.work();
+  push_router& router = link_.pushes().router();
+  const duration hold = link_.bounds().hold();
+  const std::int64_t before = (duration(now + 1) - hold).nanoseconds();
+  link_.end_waiting_before(before);
+  std::int64_t since = router.adding_since();
+  if (work.is_waiting()) since = std::min(since, work.waiting_since());
+  return later(since, hold);
+}
+
+/// Sends what is due, and a PING to a server that was silent for long. Returns when to look again.
+std::int64_t link_clock::tend_ready(std::int64_t now, std::int64_t alive_at) noexcept {
+  link_.work().wake(now);
+  link_.pushes().router().wake(now);
+  link_.flush_soon();
+  const duration period = link_.bounds().ping();
+  std::int64_t next = later(alive_at, period);
+  if (now >= next) {
+    if (!ping_ || !ping_->is_under_way()) send_ping(now);
+    next = later(now, period);
+  }
+  return std::min({next, link_.idle_until(), link_.wake_at()});
+}
+
+void link_clock::send_ping(std::int64_t now) noexcept {
+  try {
+    ping_ = std::make_unique<own_command>("PING");
+  } catch (const std::bad_alloc&) {
+    return;  // the end of the silence comes without it
+  }
+  link_.work().trim();
+  link_.work().submit(*ping_, now);
+  link_.flush_soon();
+}
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+// The life of exchanges: how they come, are cancelled, go over to the next connection, and end.
+#include "redis/session/session.hpp"
+
+namespace beck::redis::detail {
+
+session::session(const session_limits& most, push_sink* pushes) noexcept
+    : rules_(most),
+      guard_(most.guard, most.guard_seed),
+      writer_(most, queues_, pending_, guard_, blocking_),
+      input_(most.replies),
+      pushes_(pushes, most.replies.push_bytes) {}
+
+// --- coming
+
+void session::submit(exchange& one, std::int64_t now) noexcept {
+  now_ = now;
+  queues_.submit(one, now);
+}
+
+void session::greet(exchange& one, std::int64_t now) noexcept {
+  now_ = now;
+  queues_.greet(one, now);
+}
+
+// --- going
+
+/// Takes an exchange away from its replies: they are dropped.
+void session::detach(exchange& one) noexcept {
+  blocking_.detach(one);
+  if (replies_.is_reading() && pending_.first() == &one) replies_.leave();
+  pending_.detach(one);
+}
+
+/// Ends an exchange that is in no list: the replies that have not come get the error.
+void session::end(exchange& one, const error_code& ec, std::string_view text) noexcept {
+  const std::uint32_t sent = one.progress().sent();
+  for (std::uint32_t i = one.answered(); i < one.commands(); ++i) {
+    reply_status& status = one.place_of(i).status();
+    status.set(ec, text);
+    status.set(i < sent ? outcome::maybe_executed : outcome::not_sent);
+  }
+  if (writer_.is_lent(one)) return queues_.hold(one, ec);
+  queues_.end(one, ec);
+}
+
+void session::cancel(exchange& one, const error_code& why, std::string_view text) noexcept {
+  if (!one.is_under_way() || one.is_held()) return;
+  BECK_ASSERT(one.watch() != reply_watch::pushes || one.progress().formatted() == 0,
+              "a SUBSCRIBE was cancelled whose answer is on its way");
+  queues_.take_out(one);
+  detach(one);
+  end(one, why, text);
+}
+
+bool session::stop(exchange& one, const error_code& why) noexcept {
+  if (blocking_.stopped() == &one) return true;
+  if (!blocking_.is_blocked() || !pending_.is_last(one)) return false;
+  blocking_.stop(one, why);
+  queues_.close();
+  return true;
+}
+
+void session::end_unblocked() noexcept {
+  exchange& one = *blocking_.stopped();
+  const error_code why = blocking_.reason();
+  reply_status& status = one.place_of(one.answered()).status();
+  status.set(why, {});
+  status.set(outcome::executed);
+  one.progress().note_answer();
+  blocking_.end();
+  queues_.take_out(one);
+  end(one, why);
+}
+
+void session::forget(exchange& one) noexcept {
+  if (!one.is_held()) detach(one);
+  queues_.forget(one);
+}
+
+void session::drop_all() noexcept {
+  const auto drop = [this](exchange& one) {
+    forget(one);
+    one.drop();
+  };
+  if (blocking_.is_unblocked()) drop(*blocking_.stopped());  // it may be in no list
+  while (exchange* const one = queues_.any()) drop(*one);
+  while (exchange* const one = pending_.take_exchange()) drop(*one);
+}
+
+void session::end_waiting(const error_code& why, std::int64_t before,
+                          std::string_view text) noexcept {
+  while (exchange* const one = queues_.front()) {
+    if (queues_.waits_since(*one) >= before) return;
+    cancel(*one, why, text);
+  }
+}
+
+// --- connections
+
+void session::connected(std::int64_t now) noexcept {
+  BECK_ASSERT(!writer_.is_writing(), "a connection begins before the last write has ended");
+  pending_.begin();
+  input_.begin(now);
+}
+
+bool session::begin_again() noexcept {
+  if (!writer_.is_answered() || blocking_.is_blocked() || is_waiting()) return false;
+  if (pending_.has_exchanges()) return false;
+  queues_.close();
+  return true;
+}
+
+void session::lost(const error_code& cause, std::int64_t now) noexcept {
+  // Its reply is over a limit, and would be so again; nullptr: there is none, or it was cancelled.
+  const bool is_of_reply = is_limit(cause) && !pushes_.is_reading();
+  const exchange* const refused = is_of_reply ? pending_.first() : nullptr;
+  exchange_queues::list again;
+  exchange_queues::list ended;
+  pending_.take_back_unsent();
+  while (exchange* const one = pending_.take_exchange()) {
+    queues_.take_out(*one);
+    one->progress().note_loss(one->is_whole());
+    const bool may_repeat = one != refused && rules_.may_repeat(*one, cause);
+    if (may_repeat) one->progress().begin_at(one->answered());
+    (may_repeat ? again : ended).push_back(*one);
+  }
+  queues_.give_greetings(ended);
+  if (blocking_.is_unblocked()) {
+    queues_.take_out(*blocking_.stopped());
+    ended.push_back(*blocking_.stopped());
+  }
+  if (blocking_.is_blocked() || blocking_.is_stopping()) blocking_.end();
+  pending_.clear();
+  writer_.lose();
+  input_.lose();
+  replies_.lose();
+  pushes_.lose();
+  is_at_replica_ = false;
+  queues_.lose(now);
+  queues_.repeat(again);
+  queues_.end_held();
+  // A limit is the reason of one reply; the other calls have only lost their connection.
+  const error_code aborted = make_error_code(std::errc::connection_aborted);
+  while (exchange* const one = ended.pop_front())
+    end(*one, is_limit(cause) && one != refused ? aborted : cause);
+}
+
+void session::trim() noexcept {
+  writer_.trim();
+  input_.trim();
+  pending_.trim();
+  pushes_.trim();
+}
+
+}  // namespace beck::redis::detail
