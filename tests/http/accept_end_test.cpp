@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "http/blocking_client.hpp"
-#include "http/server/listener.hpp"
 #include "http/served.hpp"
+#include "http/server/listener.hpp"
 #include "support/conformance.hpp"
 
 using namespace beck::http::test;

@@ -24,8 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "http/server/listener.hpp"
 #include "http/served.hpp"
+#include "http/server/listener.hpp"
 #include "support/child.hpp"
 #include "support/conformance.hpp"
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "redis/client/sentinels.hpp"
 #include "redis/rotation.hpp"
 #include "redis/sentinel_site.hpp"
-#include "redis/client/sentinels.hpp"
 
 using namespace beck::redis::test;
 

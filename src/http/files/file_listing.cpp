@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned listings_max = 32;  // at the same time in one context
 constexpr std::size_t part_bytes = 16'384;
-constexpr std::int64_t one_second = 1'000'000'000;
+constexpr std::int64_t ns_of_second = 1'000'000'000;
 
 /// Counts a listing while it is made and sent.
 class counted_listing {
@@ -35,7 +35,7 @@ task<> add_entry(directory& folder, std::string name, listing_page& page) {
   if (ec) co_return;
   const bool is_folder = status.kind == file_kind::directory;
   if (!is_folder && status.kind != file_kind::regular) co_return;
-  page.add(name, is_folder, status.bytes, status.modified_ns / one_second);
+  page.add(name, is_folder, status.bytes, status.modified_ns / ns_of_second);
 }
 
 /// Reads the entries of a folder. `is_cut`: there are more than a page may have.

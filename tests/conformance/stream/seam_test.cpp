@@ -2,8 +2,8 @@
 //
 // What protocols need besides their stream: the clock, random bytes and the log of a context, the
 // executor and the options of a stream, the state of its peer; and reads of files that do not wait.
-#include <beck/io/context_services.hpp>
 #include <beck/file/random_access_file.hpp>
+#include <beck/io/context_services.hpp>
 #include <beck/net/socket_stream.hpp>
 #include <beck/run/strand.hpp>
 #include <cstring>
