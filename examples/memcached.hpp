@@ -158,8 +158,8 @@ class connection final : public std::enable_shared_from_this<connection>, beck::
     }
   }
 
-  /// Gives a reply that has come to the first call. Returns false if it is not whole, or ends the
-  /// connection because it is none.
+  /// Parses one reply and completes the first call with it. Returns false if the reply is not
+  /// whole; a malformed one ends the connection.
   bool take_reply() {
     const std::string_view rest = std::string_view(input_).substr(parsed_);
     const std::size_t line_bytes = rest.find("\r\n");

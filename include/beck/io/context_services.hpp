@@ -22,8 +22,8 @@ time_point now(const any_io_executor& executor) noexcept;
 /// Source: getrandom(2).
 void random_bytes(const any_io_executor& executor, mutable_buffer to) noexcept;
 
-/// Gives a line to the log of `executor`'s context: see io_context::on_log(). For what no caller
-/// can be told. Requires as now(). Thread: any.
+/// Writes a line to the log of `executor`'s context: see io_context::on_log(). For failures that no
+/// operation can report to its caller. Requires as now(). Thread: any.
 void log_line(const any_io_executor& executor, const char* line) noexcept;
 
 }  // namespace functions

@@ -18,7 +18,7 @@ namespace testing::sim {
 
 /// The draws of one run. `world w(t)` replays it: each subsystem gets the choices of its own stream
 /// in order, brought into the range that it needs, and after the end of a stream the calmest
-/// choice. So every tape replays with every program, but only the same program gives the same run.
+/// choice. So any program can replay any tape; the run is the same only if the program is.
 /// A value; different threads may use different tapes.
 class tape {
  public:
