@@ -24,7 +24,6 @@ struct timeout_lists::state {
   function on_timeout = nullptr;
   void* data = nullptr;
   std::int64_t armed = INT64_MAX;  // when the timer rings
-  bool has_ended = false;          // the timeout_lists is gone
   detail::ref_count holders;
 };
 
@@ -57,7 +56,6 @@ timeout_lists::timeout_lists(const any_io_executor& executor, const duration* ti
 }
 
 timeout_lists::~timeout_lists() {
-  state_->has_ended = true;
   for (std::size_t i = 0; i < state_->count; ++i) {
     while (state_->all[i].entries.pop_front() != nullptr) {}
   }
@@ -92,7 +90,7 @@ void timeout_lists::arm(state& of) noexcept {
   try {
     of.timer.async_wait([keep = state_hold(of)](const error_code& ec) {
       state& s = *keep;
-      if (ec == error::operation_aborted || s.has_ended) return;
+      if (ec == error::operation_aborted) return;
       s.armed = INT64_MAX;
       if (!ec) ring(s);
     });
@@ -107,7 +105,6 @@ void timeout_lists::ring(state& of) {
     entry_list& waiting = of.all[i].entries;
     while (!waiting.empty() && waiting.front()->due_ <= now) {
       of.on_timeout(*waiting.pop_front(), i, of.data);
-      if (of.has_ended) return;
     }
   }
   arm(of);

@@ -20,9 +20,15 @@ using beck::test::tcp_connection;
 
 namespace {
 
-/// Lets the context poll until nothing happens any more: a wait that does not sleep hangs here.
+/// Lets time pass, and checks that the context sleeps: a wait that is started again and again takes
+/// thousands of completions meanwhile, or never ends.
 void settle(beck::io_context& ctx) {
   for (int i = 0; i < 3; ++i) beck::test::let_settle(ctx);
+  const beck::context_stats before = ctx.stats();
+  beck::test::tick(ctx, beck::duration(20'000'000));
+  const beck::context_stats after = ctx.stats();
+  CHECK(after.completions - before.completions < 20);
+  CHECK(after.wrong_attempts - before.wrong_attempts < 20);
 }
 
 /// Reads until `from` has nothing more.

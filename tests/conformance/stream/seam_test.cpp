@@ -47,7 +47,8 @@ CONFORMANCE("random_bytes() fills the buffer, and only that") {
   beck::random_bytes(ctx.get_executor(), beck::buffer(first + 1, 64));
   beck::random_bytes(ctx.get_executor(), beck::buffer(second + 1, 64));
   CHECK(std::memcmp(first, second, sizeof first) != 0);
-  CHECK(std::string(first + 1, 64).find_first_not_of('\0') != std::string::npos);
+  for (int part = 0; part < 4; ++part)  // a quarter of 16 bytes is never zero
+    CHECK(std::string(first + 1 + 16 * part, 16).find_first_not_of('\0') != std::string::npos);
   for (const char* const each : {first, second}) {
     CHECK(each[0] == 0);
     CHECK(each[65] == 0);
