@@ -83,19 +83,23 @@ class connection final : public std::enable_shared_from_this<connection>, beck::
     }
     if (one.result.ec) co_return std::move(one.result);
     const auto waited = co_await one.done.wait();
-    if (waited.error()) {
-      for (call*& each : c.calls_) {
-        if (each == &one) each = nullptr;
-      }
-      one.result.ec = waited.error();
-    }
+    if (waited.error()) one.result.ec = waited.error();
     co_return std::move(one.result);
   }
 
  private:
+  /// A call in the frame of its caller, which may be destroyed at any time.
   struct call {
+    ~call() {
+      if (waits_in == nullptr) return;
+      for (call*& each : waits_in->calls_) {
+        if (each == this) each = nullptr;
+      }
+    }
+
     beck::manual_reset_event done;
     reply result;
+    connection* waits_in = nullptr;
   };
 
   static constexpr std::size_t line_bytes_max = 2048;
@@ -113,6 +117,7 @@ class connection final : public std::enable_shared_from_this<connection>, beck::
 
   static void complete(call& one, reply&& with) noexcept {
     one.result = std::move(with);
+    one.waits_in = nullptr;
     one.done.set();
   }
 
@@ -128,6 +133,7 @@ class connection final : public std::enable_shared_from_this<connection>, beck::
       head.append("\r\n");
       out_.reserve(head.size() + (value ? value->size() + 2 : 0));
       calls_.push_back(&one);
+      one.waits_in = this;
       out_.copy(head);
     } catch (const std::bad_alloc&) {
       return make_error_code(std::errc::not_enough_memory);
@@ -237,7 +243,8 @@ class connection final : public std::enable_shared_from_this<connection>, beck::
   beck::error_code end_;
 };
 
-/// A client. Thread: that of its executor. Destruction ends the calls under way.
+/// A client. Thread: that of its executor. Destruction ends the calls under way. A client without a
+/// connection, as it is made by default, can only be assigned to, closed and destroyed.
 class client {
  public:
   client() noexcept = default;

@@ -3,6 +3,7 @@
 // replies go to their calls, whatever the network cuts and whichever call is cancelled.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -161,6 +162,8 @@ task<> call(sim::world& world, site& s, std::string key, long& compared) {
   }
 }
 
+task<> call_once(memcached::client& client) { beck::ignore(co_await client.get("key")); }
+
 void check(int worlds, void (*program)(sim::world& world)) {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(worlds));
   CHECK(sim::check(sim::check_options().seeds(0, wanted), program).passed);
@@ -221,6 +224,32 @@ TEST_CASE("memcached: a reply that is none ends the connection; a refused comman
     };
     s.run(world, ask);
   });
+}
+
+TEST_CASE("memcached: a context may be destroyed during a call") {
+  for (const bool ends_client : {false, true}) {
+    sim::world world(1);
+    beck::io_context near(world.host("server"));
+    store server(near);
+    server.is_silent = true;
+    {
+      beck::io_context far(world.host("client"));
+      const auto ask = [&]() -> task<> {
+        auto made = co_await memcached::client::connect(far.get_executor(), "10.0.0.1", 11211,
+                                                        memcached::options());
+        sim::require(!made.error(), "there is no connection");
+        memcached::client client = std::move(made).value();
+        beck::co_spawn(far, call_once(client), beck::detached);
+        if (ends_client) beck::ignore(co_await client.get("other"));
+        co_await call_once(client);
+      };
+      beck::co_spawn(far, ask(), beck::detached);
+      world.run_for(std::chrono::seconds(1));
+    }
+    server.stop();
+    world.run();
+    CHECK(server.commands >= 2);
+  }
 }
 
 TEST_CASE("memcached: keys that the protocol cannot carry are refused before they are sent") {

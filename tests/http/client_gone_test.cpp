@@ -158,6 +158,24 @@ CONFORMANCE_OVER_BOTH("http: a wait for the end of a client ends with its handle
   CHECK(of_wait == beck::error::operation_aborted);
 }
 
+CONFORMANCE_OVER_BOTH("http: of two waits for the end of a client the second one is refused") {
+  std::optional<error_code> first, second;
+  std::optional<http::exchange> kept;
+  served s([&](http::exchange x) {
+    kept.emplace(std::move(x));
+    kept->request().async_wait_gone([&](error_code ec) { first = ec; });
+    kept->request().async_wait_gone([&](error_code ec) { second = ec; });
+  });
+  peer& one = s.start(get("/"));
+  s.run_until([&] { return second.has_value(); });
+  CHECK(*second == beck::error::already_started);
+  CHECK(!first);
+  leave(one, true);
+  s.run_until([&] { return first.has_value(); });
+  CHECK(!*first);
+  kept.reset();
+}
+
 CONFORMANCE_OVER_BOTH("http: a kept exchange learns that its client has left") {
   int ended = 0;
   std::optional<http::exchange> kept;

@@ -163,3 +163,16 @@ CONFORMANCE("http client: a write beside the end of its call, or behind it, ends
   CHECK(s.get().body == "next");
   CHECK(s.server.connections() == 1);
 }
+
+CONFORMANCE("http client: a write behind the start of a whole body takes no byte of it") {
+  client_site s;
+  s.server.will(ok("x"));
+  http::call c(*s.web, http::method::post, s.url());
+  auto whole = c.async_finish(beck::buffer("123456789", 9));  // not started yet
+  ending part;
+  c.async_write_some(beck::buffer("PART", 4), part.note());
+  const outcome& got = s.finish(std::move(whole));
+  CHECK(part.ec == std::errc::invalid_argument);
+  CHECK(got.body == "x");
+  CHECK(s.server.requests.at(0).body == "123456789");
+}

@@ -195,6 +195,16 @@ CONFORMANCE_OVER_BOTH(
     for (int i = 0; i < 100 && waits; ++i) s.ctx.poll();
   }
   CHECK(!written);
+  error_code beside, flushed, again;
+  kept[0].response().async_write_some(beck::buffer(text),
+                                      [&](error_code ec, std::size_t) { beside = ec; });
+  kept[0].response().async_flush([&](error_code ec) { flushed = ec; });
+  kept[0].response().async_flush([&](error_code ec) { again = ec; });
+  for (int i = 0; i < 100; ++i) s.ctx.poll();
+  CHECK(beside == beck::error::already_started);
+  CHECK(again == beck::error::already_started);
+  CHECK(!flushed);
+  CHECK(waits);
   kept.clear();
   s.run_until([&] { return !waits; });
   CHECK(written == beck::error::operation_aborted);

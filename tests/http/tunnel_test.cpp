@@ -300,3 +300,23 @@ CONFORMANCE_OVER_BOTH("http tunnel: of two tasks of one reply the second one is 
   CHECK(was_refused);
   CHECK(one.received.find("101", 12) == std::string::npos);
 }
+
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: a second task ends with broken_pipe when the first tunnel is gone") {
+  std::optional<error_code> ended;
+  served s([&](http::request&, http::response& r) -> task<> {
+    r.set(http::field::upgrade, "echo");
+    auto first = r.take_over();
+    auto second = r.take_over();
+    {
+      auto taken = co_await std::move(first);
+      CHECK(taken);
+    }
+    auto again = co_await std::move(second);
+    ended = again.error();
+  });
+  peer& one = s.start(upgrade("/"));
+  s.run_until([&] { return one.done && ended.has_value(); });
+  CHECK(*ended == std::errc::broken_pipe);
+  s.run_until([&] { return s.server.stats().connections == 0; });
+}

@@ -102,11 +102,12 @@ class stream_object : public io_object {
     gone,      ///< both directions have ended, or one with an error, such as a reset
   };
   /// Returns the status of the peer, whether or not all that it has sent was read; gone if closed.
-  /// A system call: poll(2).
+  /// After this side has shut down its receiving it is finished at least. A system call: poll(2).
   peer_status peer() const noexcept;
   /// Waits until the peer's status is `status` or one behind it, and reads nothing. For a server
   /// that works for a client and wants to know when that leaves. Completes with (error_code):
-  /// bad_descriptor if closed. Requires a status other than open.
+  /// bad_descriptor if closed. These waits, and those for an error, complete in the order of their
+  /// start: one that goes on holds up the next one. Requires a status other than open.
   void_operation async_wait_peer(peer_status status) noexcept;
   /// As above. `token` takes (error_code).
   template <class Token>

@@ -12,9 +12,9 @@ class any_io_executor;
 
 namespace functions {
 
-/// Returns the time of the steady clock of `executor`'s context. On a thread that runs a context it
-/// is the time at which that one last read its clock, at the start of the turn, without a system
-/// call. Requires an executor of an io_context or of a strand on one. Thread: any.
+/// Returns the time of the steady clock of `executor`'s context. On the thread that runs that
+/// context it is the time at which the turn began, without a system call. Requires an executor of
+/// an io_context or of a strand on one. Thread: any.
 time_point now(const any_io_executor& executor) noexcept;
 
 /// Fills `to` with random bytes that are fit for keys: the system's, or in a simulation those that

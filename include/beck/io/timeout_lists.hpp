@@ -31,7 +31,8 @@ class timeout_entry {
 class timeout_lists {
  public:
   /// Called for an entry whose time is over, and which is in no list any more. `list`: the one that
-  /// it was in. May start and remove entries, and destroy the timeout_lists.
+  /// it was in. May start and remove entries, destroy the timeout_lists, and throw out of run(). If
+  /// it runs its own context again, no other entry is called meanwhile.
   using function = void (*)(timeout_entry& entry, std::size_t list, void* data);
 
   /// Makes `count` lists, of which the n-th has the time `times[n]`; a time of zero or less is the

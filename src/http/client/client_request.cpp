@@ -200,7 +200,7 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
     ec = failed_;
     return true;
   }
-  if (is_sent()) {  // by async_finish()
+  if (is_sent() || request_.kind == request_body_kind::whole) {  // async_finish() has the body
     ec = make_error_code(std::errc::invalid_argument);
     return true;
   }

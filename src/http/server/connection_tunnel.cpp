@@ -57,7 +57,8 @@ task<io_result<tunnel>> connection::take_over(operation under_way) {
     c.replies_.send_tunnel_head();
   }
   const bool sent = co_await c.replies_.output().flush();
-  if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
+  if (!sent || c.is_lost())
+    co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.change(connection_event::take_over);
   c.evict_hook.unlink();
   worker& owner = *c.worker_;

@@ -3,8 +3,6 @@
 // or stops the handler. Also stops handlers that wait for events.
 #include <utility>
 
-#include <beck/base/assert.hpp>
-
 #include "http/server/connection.hpp"
 #include "http/server/worker.hpp"
 
@@ -53,11 +51,7 @@ void handler_run::stop_waiting() noexcept {
   if (connection_.stop_handler()) state().is_stopped = true;
 }
 
-void handler_run::wait_for_end(client_wait::handler done) {
-  handler_state& x = state();
-  BECK_ASSERT(!x.client_gone, "a handler waits twice for the end of its client");
-  x.client_gone = std::move(done);
-}
+void handler_run::wait_for_end(client_wait::handler done) { state().client_gone = std::move(done); }
 
 void handler_run::end_client_wait(error_code ec) noexcept {
   if (!connection_.is_active() || !state().client_gone) return;
@@ -66,7 +60,10 @@ void handler_run::end_client_wait(error_code ec) noexcept {
   done(ec);
 }
 
-bool client_wait::ready() { return of_->handlers().client_left() && finish(error_code()); }
+bool client_wait::ready() {
+  if (of_->handlers().waits_for_end()) return finish(error::already_started);
+  return of_->handlers().client_left() && finish(error_code());
+}
 
 void client_wait::initiate(handler done) { of_->handlers().wait_for_end(std::move(done)); }
 

@@ -76,6 +76,7 @@ class handler_run {
   /// Returns whether the client has left.
   bool client_left() noexcept;
   /// Calls `done` when the client has left.
+  bool waits_for_end() noexcept { return bool(state().client_gone); }
   void wait_for_end(client_wait::handler done);
   void end_client_wait(error_code ec) noexcept;
   /// Stops a handler that waits for events, because the server is being stopped.

@@ -31,12 +31,12 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
     of.in = phase::none;
     static_cast<phase_clock*>(self)->on_due_(of, static_cast<phase>(list));
   };
-  lists_ = std::make_unique<timeout_lists>(executor, times, phases, call, this);
+  lists_.emplace(executor, times, phases, call, this);
 }
 
 void phase_clock::enter(timed_entry& entry, phase next) noexcept {
   entry.in = next;
-  if (next == phase::none || lists_ == nullptr) {
+  if (next == phase::none || !lists_) {
     timeout_lists::remove(entry);
   } else {
     lists_->start(entry, static_cast<std::size_t>(next));
@@ -44,7 +44,7 @@ void phase_clock::enter(timed_entry& entry, phase next) noexcept {
 }
 
 timed_entry* phase_clock::longest_in(phase p) noexcept {
-  if (lists_ == nullptr) return nullptr;
+  if (!lists_) return nullptr;
   return static_cast<timed_entry*>(lists_->front(static_cast<std::size_t>(p)));
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 
 #include <beck/http/limits.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -60,7 +60,7 @@ class phase_clock {
 
  private:
   due_function on_due_;
-  std::unique_ptr<timeout_lists> lists_;  // null: stopped
+  std::optional<timeout_lists> lists_;  // none: stopped
 };
 
 }  // namespace beck::http::detail

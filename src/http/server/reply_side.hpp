@@ -39,12 +39,14 @@ class reply_side {
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
   /// Takes a part of `data` once there is room, then calls `done`.
   void wait_for_room(const_buffer data, reply_write::handler done) noexcept;
+  bool waits_for_room() const noexcept { return bool(room_done_); }
   void cancel_room() noexcept;
   /// Returns true if everything was sent, or with an error in `ec`; false if the handler has to
   /// wait.
   bool flush_ready(error_code& ec);
   /// Calls `done` when everything was sent.
   void wait_for_flush(reply_flush::handler done) noexcept { flush_done_ = std::move(done); }
+  bool waits_for_flush() const noexcept { return bool(flush_done_); }
   void cancel_flush() noexcept;
   bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
   static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> keep,

@@ -92,6 +92,7 @@ namespace beck::http::detail {
 bool reply_write::ready() {
   std::size_t bytes = 0;
   error_code ec;
+  if (to_->waits_for_room()) return finish(error::already_started, 0);
   return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 
@@ -103,6 +104,7 @@ any_io_executor reply_write::get_executor() const noexcept { return to_->parent(
 
 bool reply_flush::ready() {
   error_code ec;
+  if (to_->waits_for_flush()) return finish(error::already_started);
   return to_->flush_ready(ec) && finish(ec);
 }
 

@@ -46,7 +46,8 @@ bool op_attempts::attempt(io_op& op, descriptor& d, direction& q) noexcept {
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       note_not_ready(q);
-      if (op.kind == op_kind::accept) op.flags |= io_op::flag_tried;
+      if (op.kind == op_kind::accept || op.kind == op_kind::wait_error)
+        op.flags |= io_op::flag_tried;
       return false;
     }
     if (op.kind == op_kind::accept) {

@@ -19,11 +19,12 @@ namespace {
 
 /// Returns whether `op` is attempted although nothing says that its descriptor is ready. A connect
 /// needs no readiness. The first accept of a socket that is not watched yet has had no event that
-/// could say whether connections wait.
+/// could say whether connections wait. A wait for an error waits for other events than the one
+/// before it, which has taken the news of all of them.
 bool is_untried(const io_op& op) noexcept {
-  if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
   if ((op.flags & io_op::flag_tried) != 0) return false;
-  return op.kind == op_kind::connect || !is_watched(*op.target);
+  if (op.kind == op_kind::wait_error) return is_watched(*op.target);
+  return op.kind == op_kind::connect || (op.kind == op_kind::accept && !is_watched(*op.target));
 }
 
 /// Makes `op`, whose first step has finished inside start(), the current operation of its

@@ -162,9 +162,7 @@ io_loop& loop_of(const any_io_executor& executor) {
 namespace beck::functions {
 
 time_point now(const any_io_executor& executor) noexcept {
-  const detail::runner* const here = detail::runner::current();
-  const bool has_read = here != nullptr && here->read_at != 0;
-  return time_point(duration(has_read ? here->read_at : detail::loop_of(executor).sys().now()));
+  return time_point(duration(detail::loop_of(executor).turn_time()));
 }
 
 void random_bytes(const any_io_executor& executor, mutable_buffer to) noexcept {

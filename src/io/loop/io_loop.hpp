@@ -73,6 +73,11 @@ class io_loop final {
   /// Returns whether the caller may touch the loop: it runs an exclusive loop, or holds the lock of
   /// a shared one.
   bool on_runner() const noexcept { return core().on_runner(); }
+  /// Returns the steady time, in nanoseconds: for the runner that of the begin of the turn.
+  std::int64_t turn_time() noexcept {
+    const std::int64_t read = on_runner() ? core().run_state.read_at : 0;
+    return read != 0 ? read : core().sys->now();
+  }
   /// Returns whether the caller is inside run() of a shared loop.
   bool in_handler() const noexcept { return engine_.in_handler(); }
   /// Returns whether the caller is the runner or inside run(), so that the loop will run the

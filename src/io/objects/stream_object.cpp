@@ -79,7 +79,7 @@ stream_object::peer_status stream_object::peer() const noexcept {
 
 void_operation stream_object::async_wait_peer(peer_status status) noexcept {
   return {op_kind::wait_error, descriptor_, nullptr,
-          status == peer_status::gone ? 0 : with_peer_end};
+          status == peer_status::gone ? until_peer_gone : until_peer_finished};
 }
 
 void stream_object::expires_at(time_point at) { set_limit(*slot_to_open(), at.nanoseconds()); }

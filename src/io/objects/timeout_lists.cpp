@@ -11,16 +11,23 @@
 #include <beck/detail/ref_count.hpp>
 #include <beck/io/steady_timer.hpp>
 
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+
 namespace beck {
 
 /// What the lists share with the wait of their timer, which may end behind them.
 struct timeout_lists::state {
   state(const any_io_executor& executor, std::size_t lists)
-      : all(new list_of_equals[lists]), count(lists), timer(executor) {}
+      : all(new list_of_equals[lists]),
+        count(lists),
+        timer(executor),
+        loop(detail::loop_of(executor)) {}
 
   const std::unique_ptr<list_of_equals[]> all;
   const std::size_t count;
   steady_timer timer;
+  detail::io_loop& loop;
   function on_timeout = nullptr;
   void* data = nullptr;
   std::int64_t armed = INT64_MAX;  // when the timer rings
@@ -66,7 +73,7 @@ timeout_lists::~timeout_lists() {
 void timeout_lists::start(timeout_entry& entry, std::size_t list) noexcept {
   entry.hook_.unlink();
   list_of_equals& to = state_->all[list];
-  const std::int64_t now = detail::loop_time();
+  const std::int64_t now = state_->loop.turn_time();
   entry.due_ = now > INT64_MAX - to.time ? INT64_MAX : now + to.time;
   to.entries.push_back(entry);
   if (entry.due_ < state_->armed) arm(*state_);
@@ -99,7 +106,12 @@ void timeout_lists::arm(state& of) noexcept {
 }
 
 void timeout_lists::ring(state& of) {
-  const std::int64_t now = detail::loop_time();
+  struct rearming {  // also if a call throws
+    state& of;
+    ~rearming() { arm(of); }
+  };
+  const rearming later{of};
+  const std::int64_t now = of.loop.turn_time();
   of.armed = now;  // entries that are started meanwhile need no timer of their own
   for (std::size_t i = 0; i < of.count; ++i) {
     entry_list& waiting = of.all[i].entries;
@@ -107,7 +119,6 @@ void timeout_lists::ring(state& of) {
       of.on_timeout(*waiting.pop_front(), i, of.data);
     }
   }
-  arm(of);
 }
 
 }  // namespace beck

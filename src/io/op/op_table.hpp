@@ -99,13 +99,14 @@ inline unsigned direction_of(op_kind kind) noexcept {
 
 inline unsigned awaited_events(op_kind kind) noexcept { return row_of(kind).awaited_events; }
 
-/// wait_error, as io_op::length: the end of what the peer sends is an event, too.
-inline constexpr std::size_t with_peer_end = 1;
+// Of wait_error, as io_op::length: the event is an end of the peer, and not urgent data.
+inline constexpr std::size_t until_peer_finished = 1;
+inline constexpr std::size_t until_peer_gone = 2;
 
-/// Returns the events of poll(2) that `op` waits for.
+/// Returns the events of poll(2) that `op` waits for, besides errors and hang-ups.
 inline unsigned awaited_events(const io_op& op) noexcept {
-  const bool ends = op.kind == op_kind::wait_error && op.length == with_peer_end;
-  return awaited_events(op.kind) | (ends ? poll_read_hang_up : 0U);
+  if (op.kind != op_kind::wait_error || op.length == 0) return awaited_events(op.kind);
+  return op.length == until_peer_finished ? unsigned{poll_read_hang_up} : 0U;
 }
 
 inline const char* name_of(op_kind kind) noexcept { return row_of(kind).name; }

@@ -89,7 +89,7 @@ task<> lane_part::unblock(link_ref self) {
   }
   if (!is_ended) self->break_connection(beck::error::operation_aborted);
   l.is_unblocking_ = false;
-  if (!self->is_ready()) co_return;
+  if (!is_ended || !self->is_ready()) co_return;
   self->work().set_ready();
   self->flush_soon();
 }
@@ -107,11 +107,11 @@ task<io_result<>> lane_part::end_blocking() {
 task<error_code> lane_part::ask_to_unblock() {
   if (id_ == 0) co_return make_error_code(std::errc::operation_not_supported);
   duration pause = ask_pause;
-  while (link_.work().blocking().is_stopping() && !link_.work().blocking().is_unblocked()) {
+  while (link_.work().blocking().is_stopping()) {
     exec_one<long long> asking(sender_ref(*home_), "CLIENT", "UNBLOCK", id_, "ERROR");
     const auto asked = co_await std::move(asking);
     if (asked.error()) co_return asked.error();
-    if (!link_.work().blocking().is_stopping() || link_.work().blocking().is_unblocked()) break;
+    if (!link_.work().blocking().is_stopping()) break;
     auto waiting = timeout(answered_.wait(), pause);
     beck::ignore(co_await std::move(waiting));
     pause = pause + pause;

@@ -33,15 +33,20 @@ class blocking_state {
   void stop(exchange& one, const error_code& why) noexcept;
   /// Takes the answer that the wait was ended. Requires that the exchange was stopped.
   void unblock() noexcept;
-  /// Takes the end of the command, of the exchange that was stopped, or of the connection.
+  /// Takes the end of the command, or of the exchange that was stopped. Requires that there is one.
   void end() noexcept;
+  /// Takes the end of the connection.
+  void lose() noexcept {
+    if (state_ != blocking::none) end();
+  }
   /// Forgets an exchange that is cancelled, if it was stopped.
   void detach(const exchange& one) noexcept;
 
   bool is_blocked() const noexcept {
     return state_ == blocking::waiting || state_ == blocking::stopping;
   }
-  bool is_stopping() const noexcept { return stopped_ != nullptr; }
+  /// Returns whether the exchange was stopped, and the server has not answered to that.
+  bool is_stopping() const noexcept { return state_ == blocking::stopping; }
   bool is_unblocked() const noexcept { return state_ == blocking::unblocked; }
   /// Returns the exchange that was stopped and has not ended; nullptr: there is none.
   exchange* stopped() const noexcept { return stopped_; }

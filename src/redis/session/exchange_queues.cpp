@@ -132,7 +132,10 @@ void exchange_queues::hold(exchange& one, const error_code& ec) noexcept {
 }
 
 void exchange_queues::end_held() noexcept {
-  while (exchange* const one = held_.pop_front()) end(*one, one->held_end_);
+  while (exchange* const one = held_.pop_front()) {
+    const error_code why = one->held_end_;  // the exchange may be gone before done() has returned
+    end(*one, why);
+  }
 }
 
 void exchange_queues::forget(exchange& one) noexcept {

@@ -79,6 +79,7 @@ void session::forget(exchange& one) noexcept {
 }
 
 void session::drop_all() noexcept {
+  replies_.leave();  // the value that a reply is read into goes with its exchange
   const auto drop = [this](exchange& one) {
     forget(one);
     one.drop();
@@ -130,7 +131,7 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
     queues_.take_out(*blocking_.stopped());
     ended.push_back(*blocking_.stopped());
   }
-  if (blocking_.is_blocked() || blocking_.is_stopping()) blocking_.end();
+  blocking_.lose();
   pending_.clear();
   writer_.lose();
   input_.lose();

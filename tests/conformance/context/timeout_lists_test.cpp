@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,23 @@ CONFORMANCE("timeout lists: the call for an entry may start and remove others, a
     CHECK(s.due == "a1c1");
     CHECK_FALSE(s.lists.has_value());
   });
+}
+
+CONFORMANCE(
+    "timeout lists: an exception of a call leaves run(), and the others are due behind it") {
+  beck::io_context ctx(context_options());
+  site s(ctx);
+  site::named_entry a('a'), b('b'), c('c');
+  for (site::named_entry* const each : {&a, &b}) s.lists->start(*each, 1);
+  s.on_due = [&] {
+    s.on_due = nullptr;
+    throw std::runtime_error("of a call");
+  };
+  CHECK_THROWS_AS(ctx.run(), std::runtime_error);
+  s.lists->start(c, 1);
+  ctx.restart();
+  ctx.run();
+  CHECK(s.due == "a1b1c1");
 }
 
 CONFORMANCE("timeout lists: run() returns when no entry waits") {

@@ -2,9 +2,11 @@
 //
 // What protocols need besides their stream: the clock, random bytes and the log of a context, the
 // executor and the options of a stream, the state of its peer; and reads of files that do not wait.
+#include <sys/socket.h>
 #include <beck/file/random_access_file.hpp>
 #include <beck/io/context_services.hpp>
 #include <beck/net/socket_stream.hpp>
+#include <beck/run/post.hpp>
 #include <beck/run/strand.hpp>
 #include <cstring>
 #include <ostream>
@@ -38,6 +40,19 @@ CONFORMANCE("now() is the time of a turn, and goes on with the next one") {
   });
   CHECK(beck::now(on) - before >= beck::duration(2'000'000));
   CHECK(beck::now(beck::make_strand(ctx)) >= before);
+}
+
+TEST_CASE("now() is that of the executor's context, also in a handler of another one") {
+  beck::io_context real;
+  beck::io_context simulated(beck::io_context::options().backend(beck::backend::sim));
+  const beck::time_point virtual_time = beck::now(simulated.get_executor());
+  int calls = 0;
+  beck::post(real, [&] {
+    ++calls;
+    CHECK(beck::now(simulated.get_executor()) - virtual_time < beck::duration(1'000'000'000));
+  });
+  real.run();
+  CHECK(calls == 1);
 }
 
 CONFORMANCE("random_bytes() fills the buffer, and only that") {
@@ -110,6 +125,47 @@ CONFORMANCE("the peer of a stream is open, then finished, then gone, whatever wa
   CHECK(c.server.peer() == peer_status::gone);
   c.server.close();
   CHECK(c.server.peer() == peer_status::gone);
+}
+
+CONFORMANCE("a wait for the end of a peer finds it behind a wait for another event") {
+  for (const bool for_error : {false, true}) {
+    beck::io_context ctx(context_options());
+    tcp_connection c(ctx);
+    outcome other, finished;
+    if (for_error) {
+      c.server.async_wait(tcp::socket::wait_error, note(other));
+    } else {
+      c.server.async_wait_peer(peer_status::gone, note(other));
+    }
+    beck::test::let_settle(ctx);
+    c.client.shutdown(tcp::socket::shutdown_send);
+    beck::test::tick(ctx, beck::duration(20'000'000));
+    CHECK(other.calls == 0);
+    c.server.cancel();
+    beck::test::run_all(ctx);
+    CHECK(other.aborted());
+    c.server.async_wait_peer(peer_status::finished, note(finished));
+    beck::test::run_all(ctx);
+    CHECK(finished.ok());
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "urgent data is no end of a peer") {
+  beck::io_context ctx(context_options());
+  tcp_connection c(ctx);
+  CHECK(::send(c.client.native_handle(), "!", 1, MSG_OOB) == 1);
+  for (const peer_status status : {peer_status::finished, peer_status::gone}) {
+    outcome waited;
+    c.server.async_wait_peer(status, note(waited));
+    beck::test::tick(ctx, beck::duration(20'000'000));
+    CHECK(waited.calls == 0);
+    CHECK(::send(c.client.native_handle(), "!", 1, MSG_OOB) == 1);
+    beck::test::tick(ctx, beck::duration(20'000'000));
+    CHECK(waited.calls == 0);
+    c.server.cancel();
+    beck::test::run_all(ctx);
+    CHECK(waited.aborted());
+  }
 }
 
 CONFORMANCE("a wait for the peer's end is cancelled like others, and fails on a closed stream") {

@@ -229,7 +229,7 @@ class play final : detail::push_sink {
   void end_stopping() {
     if (!is_open_) return;
     if (session_.blocking().is_unblocked()) session_.end_unblocked();
-    if (!session_.blocking().is_stopping()) session_.set_ready();
+    if (session_.blocking().stopped() == nullptr) session_.set_ready();
   }
   void lose(const beck::error_code& why) {
     is_open_ = false;
