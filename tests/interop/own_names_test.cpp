@@ -20,6 +20,7 @@
 #include <beck/http/url.hpp>
 #include <beck/interop/stop_token.hpp>
 #include <beck/io/buffer_lease.hpp>
+#include <beck/io/context_services.hpp>
 #include <beck/io/pipe.hpp>
 #include <beck/io/uring_submit.hpp>
 #include <beck/net/connect_stream.hpp>
@@ -97,18 +98,21 @@ BECK_TEST_NAME(is_idempotent);
 BECK_TEST_NAME(is_same_origin);
 BECK_TEST_NAME(key);
 BECK_TEST_NAME(key_slot);
+BECK_TEST_NAME(log_line);
 BECK_TEST_NAME(make_port);
 BECK_TEST_NAME(match_tags);
 BECK_TEST_NAME(may_be_sent);
 BECK_TEST_NAME(media_type_of);
 BECK_TEST_NAME(metrics_text);
 BECK_TEST_NAME(name_of);
+BECK_TEST_NAME(now);
 BECK_TEST_NAME(number_of);
 BECK_TEST_NAME(parse_date);
 BECK_TEST_NAME(parse_entity_tag);
 BECK_TEST_NAME(parse_range);
 BECK_TEST_NAME(parse_url);
 BECK_TEST_NAME(race);
+BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
 BECK_TEST_NAME(require);
 BECK_TEST_NAME(resolve_reference);
@@ -182,8 +186,11 @@ BECK_TEST_CALL(beck, first_success, made<tasks>());
 BECK_TEST_CALL(beck, for_each_limited, 1, made<std::vector<tcp_socket>>(),
                some<beck::task<> (*)(tcp_socket&)>());
 BECK_TEST_CALL(beck, ignore, some<beck::io_result<>>());
+BECK_TEST_CALL(beck, log_line, made<beck::any_io_executor>(), made<const char*>());
+BECK_TEST_CALL(beck, now, made<beck::any_io_executor>());
 BECK_TEST_CALL(beck, race, made<task>(), made<task>());
 BECK_TEST_CALL(beck, race, made<tasks>());
+BECK_TEST_CALL(beck, random_bytes, made<beck::any_io_executor>(), some<mutable_buffer>());
 BECK_TEST_CALL(beck, shield, made<task>());
 BECK_TEST_CALL(beck, shield, made<timer_wait>());
 BECK_TEST_CALL(beck, spawn, made<task>());

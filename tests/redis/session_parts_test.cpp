@@ -187,11 +187,12 @@ TEST_CASE("redis: a blocking command ends by its reply, by a stop, or is nobody'
   SUBCASE("its wait is ended") {
     state.unblock();
     CHECK(state.is_unblocked());
-    CHECK(state.is_stopping());
+    CHECK_FALSE(state.is_stopping());
+    CHECK(state.stopped() == &one);
     CHECK_FALSE(state.is_blocked());
     SUBCASE("and its exchange ends") { state.end(); }
     SUBCASE("and its exchange is cancelled") { state.detach(one); }
-    CHECK_FALSE(state.is_stopping());
+    CHECK(state.stopped() != &one);
   }
   SUBCASE("its exchange is cancelled") {
     state.detach(one);
