@@ -54,7 +54,8 @@ beck::task<> serve(beck::task_group& sessions, tcp::acceptor& acceptor, tcp::end
 beck::task<> run(beck::io_context& context, tcp::acceptor& acceptor, tcp::endpoint upstream) {
   const auto body = [&](beck::task_group& all) { return serve(all, acceptor, upstream); };
   beck::signal_set signals(context, SIGTERM, SIGINT);
-  auto either = beck::when_any(beck::task_group::run(body, beck::drain(5s)), signals.async_wait());
+  auto either =
+      beck::when_any(beck::task_group::run(body, {.drain_timeout = 5s}), signals.async_wait());
   beck::ignore(co_await std::move(either));  // a signal stops the group, and this waits for its end
   std::printf("bye\n");
 }

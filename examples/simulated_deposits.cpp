@@ -43,6 +43,6 @@ int main(int argc, char** argv) {
     ++argv;
     --argc;
   }
-  const auto how = sim::check_options().settings(sim::settings().with(sim::faults()));
+  const auto how = sim::check_options{.settings = sim::settings().with(sim::faults())};
   return sim::check(argc, argv, [fixed](sim::world& w) { return deposits(w, fixed); }, how);
 }

@@ -71,8 +71,9 @@ class chat {
     }
     auto accepted = co_await websocket::accept(
         request, reply,
-        websocket::accept_options().limits(
-            websocket::limits().message_bytes(4096).queue_bytes(65'536).drop_when_full(true)));
+        websocket::accept_options{.limits = websocket::limits{.message_bytes = 4096,
+                                                              .queue_bytes = 65'536,
+                                                              .drop_when_full = true}});
     if (!accepted) co_return;
     websocket::stream ws = std::move(accepted).value();
     if (is_taken(name, room)) {  // by another member, meanwhile

@@ -142,7 +142,7 @@ class relayed_session {
       limit_both();
     };
     limit_both();
-    auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
+    auto how = beck::relay_options{.only = beck::transfer_mechanism::read_write};
     how.buffer_bytes(buffer_bytes).progress(count);
     auto relaying = beck::async_relay(client_, server_, how);
     if (!of_.target.may_change()) {

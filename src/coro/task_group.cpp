@@ -76,7 +76,7 @@ void task_group::on_end(join_point& join, branch& ended, state_guard& held,
 
 scope* task_group::tell_first(void* join, scope& from) noexcept {
   auto& self = static_cast<task_group&>(*static_cast<join_point*>(join));
-  if (!self.how_.drains_ || from.reason() != stop_reason::stop)
+  if (!self.drains() || from.reason() != stop_reason::stop)
     return join_point::tell_first(join, from);
   self.lock().lock();
   if (!self.start_draining()) {
@@ -98,11 +98,11 @@ scope* task_group::tell_next(void* join, scope& told) noexcept {
 /// Starts the grace period of the children, if the group has one and it is not running yet. Returns
 /// false if the executor has no clock or there is no memory: then they must be stopped at once.
 bool task_group::start_draining() noexcept {
-  if (!how_.drains_ || children_ == 0 || drained_.is_armed() || stopped() != stop_reason::none)
+  if (!drains() || children_ == 0 || drained_.is_armed() || stopped() != stop_reason::none)
     return true;
   try {
     drained_.arm(
-        outer().executor(), how_.drain_,
+        outer().executor(), how_.drain_timeout,
         [](void* group, stop_walk& stops) noexcept {
           auto& self = *static_cast<task_group*>(group);
           const state_guard guard(self.lock());

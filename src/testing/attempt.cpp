@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "io/sim/sim_world.hpp"
-#include "testing/check_access.hpp"
 #include "testing/crash_scene.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;

@@ -9,15 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "testing/check_access.hpp"
 #include "testing/crash_scene.hpp"
 #include "testing/shrinker.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;
 namespace {
-
-using options = check_access;
 
 // Limits of processor time while a failure is shrunk: the first run may use cpu_us_first_max, each
 // later one cpu_us_base plus cpu_factor times the time of the failure.
@@ -116,17 +114,17 @@ class checker::judge final : public shrink_judge {
 };
 
 attempt_start checker::start_of(std::uint64_t seed) const {
-  attempt_start start{options::replay(how_), seed, options::world_settings(how_)};
-  if (options::trace(how_)) start.trace = &print_line;
+  attempt_start start{how_.replay, seed, how_.settings};
+  if (how_.trace) start.trace = &print_line;
   return start;
 }
 
-/// Runs the program once, or with twice() a second time, whose hash must be equal.
+/// Runs the program once, or with `twice` a second time, whose hash must be equal.
 attempt checker::run_once(const attempt_start& start) const {
   attempt first = run_here(start, program_);
   first.runs = 1;
   first.digest = fold(first.digest, first.hash);
-  if (!options::twice(how_) || first.how != attempt::ending::passed) return first;
+  if (!how_.twice || first.how != attempt::ending::passed) return first;
   const attempt second = run_here(start, program_);
   first.runs = 2;
   if (second.how == attempt::ending::passed && second.hash == first.hash) return first;
@@ -147,12 +145,12 @@ attempt checker::run_all() const {
   attempt last;
   std::uint64_t runs = 0;
   std::uint64_t digest = attempt::digest_basis;
-  const std::uint64_t count = options::replay(how_) != nullptr ? 1 : options::count(how_);
+  const std::uint64_t count = how_.replay != nullptr ? 1 : how_.seeds;
   for (std::uint64_t i = 0; i < count && last.how == attempt::ending::passed; ++i) {
-    last = run_once(start_of(options::first(how_) + i));
+    last = run_once(start_of(how_.first_seed + i));
     runs += last.runs;
     digest = fold(digest, last.hash);
-    options::tell_run(how_, last.seed, last.hash);
+    if (how_.on_run != nullptr) how_.on_run(last.seed, last.hash, how_.data);
   }
   last.runs = runs;
   last.digest = digest;
@@ -160,12 +158,11 @@ attempt checker::run_all() const {
 }
 
 check_outcome checker::run() {
-  const bool replays = options::replay(how_) != nullptr;
-  const crash_scene scene(replays ? std::string(options::command(how_)) + " with the same --tape"
-                                  : std::string(options::command(how_)) + " --seed ",
+  const bool replays = how_.replay != nullptr;
+  const crash_scene scene(replays ? std::string(how_.command) + " with the same --tape"
+                                  : std::string(how_.command) + " --seed ",
                           !replays);
-  const attempt last =
-      options::shrink(how_) ? run_apart([this] { return run_all(); }, 0) : run_all();
+  const attempt last = how_.shrink ? run_apart([this] { return run_all(); }, 0) : run_all();
   check_outcome outcome;
   outcome.passed = last.how == attempt::ending::passed;
   outcome.runs = last.runs;
@@ -174,14 +171,14 @@ check_outcome checker::run() {
   outcome.seed = last.seed;
   outcome.hash = last.hash;
   tell(last);
-  if (options::shrink(how_)) shrink(last, outcome);
+  if (how_.shrink) shrink(last, outcome);
   return outcome;
 }
 
 std::string checker::replay_command(const attempt& failed) const {
-  std::string command(options::command(how_));
-  if (options::replay(how_) != nullptr) {
-    command += " --tape " + std::string(options::replay(how_)->text());
+  std::string command(how_.command);
+  if (how_.replay != nullptr) {
+    command += " --tape " + std::string(how_.replay->text());
   } else {
     command += " --seed " + std::to_string(failed.seed);
   }
@@ -191,10 +188,10 @@ std::string checker::replay_command(const attempt& failed) const {
 void checker::tell(const attempt& failed) const {
   const std::string command = replay_command(failed);
   std::fprintf(stderr, "seed %" PRIu64 "%s failed: %s\n  hash:   %016" PRIx64 "\n", failed.seed,
-               options::replay(how_) != nullptr ? ", replayed from a tape," : "",
-               failed.report.c_str(), failed.hash);
+               how_.replay != nullptr ? ", replayed from a tape," : "", failed.report.c_str(),
+               failed.hash);
   if (command.size() <= shown_tape_max) std::fprintf(stderr, "  replay: %s\n", command.c_str());
-  if (command.size() <= shown_tape_max && !options::shrink(how_)) {
+  if (command.size() <= shown_tape_max && !how_.shrink) {
     std::fprintf(stderr, "  shrink: %s --shrink\n", command.c_str());
   }
 }
@@ -214,7 +211,7 @@ void checker::shrink(const attempt& failed, check_outcome& outcome) const {
   }
   outcome.tape = outcome.shrunk = tape_access::make(again.draws);
   judge same(*this, again);
-  shrinker search(again.draws, same, options::tries_max(how_));
+  shrinker search(again.draws, same, how_.tries_max);
   outcome.shrunk = tape_access::make(search.run());
   tell_shrunk(outcome, same.smallest(), search.tries());
 }
@@ -236,7 +233,7 @@ void checker::tell_shrunk(const check_outcome& outcome, const attempt& smallest,
       std::fprintf(stderr, "  (%s)\n", refused.what());
     }
   }
-  std::fprintf(stderr, "  replay: %s --tape %s\n", options::command(how_), name.c_str());
+  std::fprintf(stderr, "  replay: %s --tape %s\n", how_.command, name.c_str());
 }
 
 }  // namespace
@@ -246,7 +243,7 @@ void functions::fail(text_view report) {
 }
 
 check_outcome functions::check(const check_options& how, program_ref program) {
-  if (options::replay(how) == nullptr && options::count(how) == 0) {
+  if (how.replay == nullptr && how.seeds == 0) {
     throw std::invalid_argument("beck::testing::sim::check: 0 seeds; it takes at least 1");
   }
   return checker(how, program).run();

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;
@@ -49,20 +49,21 @@ void take_seeds(arguments& parsed, std::string_view text) {
   if (dots == std::string_view::npos) {
     const std::uint64_t count = number("--seeds", text);
     if (count == 0) refuse("--seeds 0 would run nothing; it needs at least 1");
-    parsed.how.seeds(check_access::first(parsed.how), count);
+    parsed.how.seeds = count;
     return;
   }
   const std::uint64_t first = number("--seeds", text.substr(0, dots));
   const std::uint64_t last = number("--seeds", text.substr(dots + 2));
   if (last < first || last - first == UINT64_MAX) refuse("--seeds A..B needs A <= B");
-  parsed.how.seeds(first, last - first + 1);
+  parsed.how.first_seed = first;
+  parsed.how.seeds = last - first + 1;
 }
 
 void take_tape(arguments& parsed, const char* text) {
   constexpr std::string_view beginning = "QktUM";  // the text of every tape begins with it
   const bool is_text = std::string_view(text).substr(0, beginning.size()) == beginning;
   parsed.replayed = is_text ? tape::from_text(text) : tape::load(text);
-  parsed.how.replay(parsed.replayed);
+  parsed.how.replay = &parsed.replayed;
 }
 
 void print_hash(std::uint64_t seed, std::uint64_t hash, void*) {
@@ -71,10 +72,13 @@ void print_hash(std::uint64_t seed, std::uint64_t hash, void*) {
 
 void take_value(arguments& parsed, std::string_view option, const char* value) {
   if (value == nullptr) refuse(std::string(option) + " needs a value");
-  if (option == "--seed") parsed.how.seeds(number(option, value), 1);
+  if (option == "--seed") {
+    parsed.how.first_seed = number(option, value);
+    parsed.how.seeds = 1;
+  }
   if (option == "--seeds") take_seeds(parsed, value);
   if (option == "--tape") take_tape(parsed, value);
-  if (option == "--tries") parsed.how.tries_max(number(option, value));
+  if (option == "--tries") parsed.how.tries_max = number(option, value);
 }
 
 void parse(int argc, char** argv, arguments& parsed) {
@@ -84,13 +88,13 @@ void parse(int argc, char** argv, arguments& parsed) {
       ++i;
       take_value(parsed, option, i < argc ? argv[i] : nullptr);
     } else if (option == "--shrink") {
-      parsed.how.shrink();
+      parsed.how.shrink = true;
     } else if (option == "--check") {
-      parsed.how.twice();
+      parsed.how.twice = true;
     } else if (option == "--trace") {
-      parsed.how.trace();
+      parsed.how.trace = true;
     } else if (option == "--hashes") {
-      parsed.how.on_run(&print_hash);
+      parsed.how.on_run = &print_hash;
     } else if (option == "--help" || option == "-h") {
       parsed.help = true;
     } else {
@@ -105,7 +109,7 @@ int functions::check(int argc, char** argv, program_ref program, const check_opt
   const char* command = argc > 0 ? argv[0] : "";
   arguments parsed;
   parsed.how = how;
-  parsed.how.command(command);
+  parsed.how.command = command;
   try {
     parse(argc, argv, parsed);
   } catch (const std::exception& refused) {

@@ -11,7 +11,7 @@
 
 #include <beck/testing/shrink.hpp>
 
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;
@@ -173,13 +173,6 @@ void shrinker::lower_values(std::size_t stream) {
 namespace beck::testing::sim {
 using namespace detail;
 
-struct shrink_access {
-  static std::size_t tries_max(const shrink_options& how) noexcept { return how.tries_max_; }
-  static void tell(const shrink_options& how, const shrink_progress& progress) {
-    if (how.call_ != nullptr) how.call_(progress, how.data_);
-  }
-};
-
 namespace {
 
 class callback_judge final : public shrink_judge {
@@ -192,7 +185,8 @@ class callback_judge final : public shrink_judge {
     return still_fails_(tape_access::make(candidate), data_);
   }
   void found(std::size_t tries, const sim_tape& smallest) override {
-    shrink_access::tell(how_, {tries, choices_before_, smallest.choices()});
+    if (how_.on_progress == nullptr) return;
+    how_.on_progress({tries, choices_before_, smallest.choices()}, how_.data);
   }
 
  private:
@@ -207,7 +201,7 @@ class callback_judge final : public shrink_judge {
 tape functions::shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*),
                               void* data, const shrink_options& how) {
   callback_judge judge(still_fails, data, how, failing.choices());
-  shrinker search(tape_access::draws_of(failing), judge, shrink_access::tries_max(how));
+  shrinker search(tape_access::draws_of(failing), judge, how.tries_max);
   return tape_access::make(search.run());
 }
 

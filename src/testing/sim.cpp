@@ -18,7 +18,7 @@
 #include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_system.hpp"
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck {
 using namespace detail;

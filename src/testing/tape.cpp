@@ -12,7 +12,7 @@
 
 #include <beck/base/error.hpp>
 
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;

@@ -102,7 +102,7 @@ bool is_refusal(const error_code& ec) noexcept {
 /// Changes the mechanism to reads and writes. Returns false if the options do not allow it, or it
 /// is in use already.
 bool step_down(copy_work& work) noexcept {
-  const bool may = work.how.only() == transfer_mechanism::automatic &&
+  const bool may = work.how.only == transfer_mechanism::automatic &&
                    work.mechanism != transfer_mechanism::read_write;
   if (may) work.mechanism = transfer_mechanism::read_write;
   return may;
@@ -161,7 +161,7 @@ task<> skip_last_hole(copy_work& work) {
   file_facts facts;
   const int result = work.loop().sys().examine_file(work.from.fd, facts);
   if (result < 0) co_return work.fail(make_error(result));
-  const std::uint64_t left = facts.bytes - std::min(facts.bytes, work.how.from_offset());
+  const std::uint64_t left = facts.bytes - std::min(facts.bytes, work.how.from_offset);
   const std::uint64_t end = std::min(left, work.limit);
   const bool is_hole = end > work.position;
   if (is_hole) work.position = end;
@@ -183,8 +183,8 @@ task<std::uint64_t> skip_hole(copy_work& work) {
   } else if (ec) {
     work.fail(ec);
   } else {
-    work.position = std::min(work.limit, search.begin - work.how.from_offset());
-    co_return std::min(work.limit, search.end - work.how.from_offset());
+    work.position = std::min(work.limit, search.begin - work.how.from_offset);
+    co_return std::min(work.limit, search.end - work.how.from_offset);
   }
   co_return work.limit;
 }
@@ -215,18 +215,18 @@ int prepare(copy_work& work) noexcept {
   int result = work.loop().sys().examine_file(work.from.fd, source);
   if (result == 0) result = work.loop().sys().examine_file(work.to.fd, target);
   if (result < 0) return result;
-  const std::uint64_t highest = std::max(how.from_offset(), how.to_offset());
+  const std::uint64_t highest = std::max(how.from_offset, how.to_offset);
   if (highest > offset_max) return -EINVAL;
-  if (how.length() != to_the_end) {
-    work.limit = std::min(how.length(), offset_max - highest);
+  if (how.length != to_the_end) {
+    work.limit = std::min(how.length, offset_max - highest);
   } else if (source.bytes != 0) {
-    work.limit = source.bytes - std::min(source.bytes, how.from_offset());
+    work.limit = source.bytes - std::min(source.bytes, how.from_offset);
   } else {
     work.limit = offset_max - highest;
     work.open_ended = true;
   }
   const bool is_same = source.device == target.device && source.number == target.number;
-  if (is_same && source.is_regular && overlap(how.from_offset(), how.to_offset(), work.limit))
+  if (is_same && source.is_regular && overlap(how.from_offset, how.to_offset, work.limit))
     return -EINVAL;
   const bool in_one_place = work.from.loop == work.to.loop;
   work.in_order = work.open_ended || target.appends;
@@ -237,7 +237,7 @@ int prepare(copy_work& work) noexcept {
     return -EOPNOTSUPP;
   }
   work.keeps_holes = in_one_place && source.is_regular && source.stored_bytes < source.bytes &&
-                     target.is_regular && target.bytes <= how.to_offset() && !target.appends;
+                     target.is_regular && target.bytes <= how.to_offset && !target.appends;
   return 0;
 }
 
@@ -275,16 +275,6 @@ const char* to_string(transfer_mechanism which) noexcept {
       return "read_write";
   }
   return "";
-}
-
-copy_options& copy_options::depth(std::size_t blocks) noexcept {
-  depth_ = blocks_within_bounds(blocks);
-  return *this;
-}
-
-copy_options& copy_options::block_bytes(std::size_t bytes) noexcept {
-  block_bytes_ = block_within_bounds(bytes);
-  return *this;
 }
 
 void copy_operation::initiate(handler done) {

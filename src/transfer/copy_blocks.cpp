@@ -17,7 +17,7 @@ class block_copy {
       : work_(work), next_(work.position), end_(end), pieces_(workers_for(work, end)) {
     // The memory lasts for the whole copy: no later call has more coroutines.
     const std::size_t blocks = workers_for(work, work.limit);
-    if (!work.memory) work.memory.emplace(blocks * work.how.block_bytes());
+    if (!work.memory) work.memory.emplace(blocks * work.how.block_bytes);
     if (work.memory->data() == nullptr) throw std::bad_alloc();
   }
 
@@ -26,7 +26,7 @@ class block_copy {
   /// Copies pieces with block `index` of the memory until there are none left or one fails.
   task<> serve(std::size_t index) {
     piece& mine = pieces_[index];
-    char* const memory = work_.memory->data() + index * work_.how.block_bytes();
+    char* const memory = work_.memory->data() + index * work_.how.block_bytes;
     while (take_next(mine)) {
       auto got = co_await read_piece(mine, memory);
       const std::size_t have = std::min(*got, mine.bytes);
@@ -65,9 +65,9 @@ class block_copy {
 
   /// Returns the number of coroutines: at most the depth, and at most one for each block to copy.
   static std::size_t workers_for(const copy_work& work, std::uint64_t end) noexcept {
-    const std::uint64_t block = work.how.block_bytes();
+    const std::uint64_t block = work.how.block_bytes;
     const std::uint64_t blocks = (end - work.position + block - 1) / block;
-    const std::size_t most = work.in_order ? 1 : work.how.depth();
+    const std::size_t most = work.in_order ? 1 : work.how.depth;
     return static_cast<std::size_t>(std::min<std::uint64_t>(most, blocks));
   }
 
@@ -75,7 +75,7 @@ class block_copy {
     if (work_.error || next_ >= end_) return false;
     mine.begin = next_;
     mine.bytes =
-        static_cast<std::size_t>(std::min<std::uint64_t>(work_.how.block_bytes(), end_ - next_));
+        static_cast<std::size_t>(std::min<std::uint64_t>(work_.how.block_bytes, end_ - next_));
     mine.done = 0;
     mine.is_open = true;
     next_ += mine.bytes;
@@ -87,7 +87,7 @@ class block_copy {
   file_transfer read_piece(const piece& mine, char* memory) const noexcept {
     std::size_t bytes = mine.bytes;
     if (const std::size_t sector = work_.from.offset_alignment; sector != 0) {
-      bytes = std::min(work_.how.block_bytes(), (bytes + sector - 1) / sector * sector);
+      bytes = std::min(work_.how.block_bytes, (bytes + sector - 1) / sector * sector);
     }
     file_transfer op(op_kind::file, file_call::read, &work_.from, work_.source_offset(mine.begin),
                      memory, bytes);

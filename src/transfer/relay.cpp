@@ -53,7 +53,7 @@ struct relay_state {
   void count(relay_direction& way, transfer_mechanism by, std::size_t bytes) {
     way.mechanism = by;
     way.bytes += bytes;
-    how.tell(report);
+    how.progress.tell(report);
   }
   std::uint64_t carried() const noexcept { return report.forth.bytes + report.back.bytes; }
 };
@@ -73,7 +73,7 @@ void pass_end_on(const pump_parts& pump) {
   // connection may be gone (ENOTCONN).
   if (d.fd >= 0) static_cast<void>(d.loop->sys().shutdown(d.fd, ends_sending));
   pump.way.ended = true;
-  pump.all.how.tell(pump.all.report);
+  pump.all.how.progress.tell(pump.all.report);
 }
 
 /// Returns whether the direction has ended, by its end or by an error, after a step that ended with
@@ -108,7 +108,7 @@ task<bool> write_out(const pump_parts& pump, const char* from, std::size_t bytes
 }
 
 task<> pump_buffered(const pump_parts& pump) {
-  const std::size_t most = pump.all.how.buffer_bytes();
+  const std::size_t most = pump.all.how.buffer_bytes;
   // Not set to zero, so that the kernel provides memory only for the pages written.
   const auto room = std::make_unique_for_overwrite<char[]>(most);
   while (!pump.all.is_ended) {  // the other pump may end the relay before this one waits
@@ -132,7 +132,7 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
 /// Splices until the direction has ended, and returns true. Returns false if the kernel does not
 /// splice these two streams; all bytes taken from the source have been passed on then.
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
-  const bool may_change = pump.all.how.only() != transfer_mechanism::splice;
+  const bool may_change = pump.all.how.only != transfer_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
   while (!pump.all.is_ended) {
     auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
@@ -155,13 +155,13 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
 /// Moves bytes in one direction until it has ended: by splices if possible, else through a buffer.
 task<> carry(const pump_parts& parts) {
   if (parts.all.is_ended) co_return;
-  if (parts.all.how.only() != transfer_mechanism::read_write) {
+  if (parts.all.how.only != transfer_mechanism::read_write) {
     const any_io_executor& executor = parts.from.slot()->executor;
     readable_pipe out(executor);
     writable_pipe in(executor);
     error_code ec;
     connect_pipe(out, in, ec);
-    if (ec && parts.all.how.only() == transfer_mechanism::splice) co_return parts.all.fail(ec);
+    if (ec && parts.all.how.only == transfer_mechanism::splice) co_return parts.all.fail(ec);
     if (!ec) {
       const bool over = co_await pump_spliced(parts, out, in);
       if (over) co_return;
@@ -175,7 +175,7 @@ task<> limit_silence(relay_state& all, const any_io_executor& executor) {
   all.silence.emplace(executor);
   for (std::uint64_t before = all.carried() + 1; before != all.carried();) {
     before = all.carried();
-    all.silence->expires_after(all.how.linger());
+    all.silence->expires_after(all.how.linger_timeout);
     const auto waited = co_await all.silence->async_wait();
     if (waited.error()) co_return;  // the other direction has ended, or the task was stopped
   }
@@ -198,9 +198,10 @@ task<io_result<relay_report>> beck::functions::async_relay(stream_object& a, str
                                                            relay_options how) {
   BECK_ASSERT(a.slot()->loop == b.slot()->loop,
               "a relay was started between streams of two contexts");
-  const transfer_mechanism only = how.only();
+  const transfer_mechanism only = how.only;
   if (only == transfer_mechanism::copy_range || only == transfer_mechanism::send_file)
     co_return io_result<relay_report>(error::invalid_argument, {});  // a mechanism for files only
+  how.buffer_bytes = std::max<std::size_t>(how.buffer_bytes, 1);
   relay_state all{a, b, how, {}, {}, false, false, {}};
   auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
   ignore(co_await std::move(both));

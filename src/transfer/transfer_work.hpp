@@ -122,32 +122,32 @@ inline task<bool> has_bytes_at(descriptor& file, std::uint64_t offset) {
   co_return *got != 0;
 }
 
-/// Returns the number of blocks, limited to the range 1 to 1,024.
-inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
-  return std::clamp<std::size_t>(blocks, 1, 1024);
-}
-/// Returns the size of a block, limited to the range one page to 1 GiB and rounded up to whole
-/// pages.
-inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
+/// Returns the options of a copy or a transmission with the bounds of its blocks applied: 1 to 1,024
+/// of them, each of whole pages, one page to 1 GiB.
+template <class Options>
+Options within_bounds(Options how) noexcept {
   constexpr std::size_t page = 4096;
-  return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
+  how.depth = std::clamp<std::size_t>(how.depth, 1, 1024);
+  how.block_bytes = std::clamp<std::size_t>(how.block_bytes, page, std::size_t{1} << 30);
+  how.block_bytes = (how.block_bytes + page - 1) / page * page;
+  return how;
 }
 
 /// The state of one async_copy. Positions count from the first byte that is copied.
 struct copy_work {
   copy_work(descriptor& source, descriptor& target, const copy_options& options) noexcept
-      : from(source), to(target), how(options), mechanism(options.only()) {}
+      : from(source), to(target), how(within_bounds(options)), mechanism(options.only) {}
 
   io_loop& loop() const noexcept { return *to.loop; }
-  std::uint64_t source_offset(std::uint64_t at) const noexcept { return how.from_offset() + at; }
-  std::uint64_t target_offset(std::uint64_t at) const noexcept { return how.to_offset() + at; }
+  std::uint64_t source_offset(std::uint64_t at) const noexcept { return how.from_offset + at; }
+  std::uint64_t target_offset(std::uint64_t at) const noexcept { return how.to_offset + at; }
 
   /// Notes that all bytes before `at` have been copied, the last ones by `mechanism`.
   void reach(std::uint64_t at) {
     report.mechanism = mechanism;
     if (at <= report.bytes) return;
     report.bytes = at;
-    how.progress().tell(at);
+    how.progress.tell(at);
   }
   /// Sets the error of the copy, unless there is one already.
   void fail(const error_code& ec) noexcept {
@@ -157,7 +157,7 @@ struct copy_work {
   /// the end becomes the limit; else the copy fails.
   void end_at(std::uint64_t at) noexcept {
     const bool ends_here =
-        open_ended || (how.length() == to_the_end && claims_bytes_at(from, source_offset(at)));
+        open_ended || (how.length == to_the_end && claims_bytes_at(from, source_offset(at)));
     if (!ends_here) return fail(error::make_error_code(error::eof));
     limit = std::min(limit, at);
   }

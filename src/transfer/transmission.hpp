@@ -22,18 +22,18 @@ struct transmission {
         begin(offset),
         limit(bytes),
         to_end(bytes == to_the_end),
-        how(options) {}
+        how(within_bounds(options)) {}
 
   io_loop& loop() const noexcept { return *to.loop; }
   std::uint64_t left() const noexcept { return limit - report.bytes; }
   const_buffer prefix_left() const noexcept {
-    return how.prefix() + static_cast<std::size_t>(report.prefix_bytes);
+    return how.prefix + static_cast<std::size_t>(report.prefix_bytes);
   }
   void sent(transfer_mechanism by, std::size_t bytes) {
     if (bytes == 0) return;
     report.mechanism = by;
     report.bytes += bytes;
-    how.progress().tell(report.bytes);
+    how.progress.tell(report.bytes);
   }
   /// Makes the end that a read has found, after `bytes` bytes, the limit, if the length was not
   /// known before. Returns whether it did.

@@ -148,7 +148,7 @@ class resident_bytes {
 /// false if the kernel cannot do that for these two, so that reads and writes continue.
 task<bool> send_file(transmission& work) {
   constexpr auto mechanism = transfer_mechanism::send_file;
-  const bool may_change = work.how.only() == transfer_mechanism::automatic;
+  const bool may_change = work.how.only == transfer_mechanism::automatic;
   if (may_change && work.from.offset_alignment != 0) co_return false;  // O_DIRECT: not in memory
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
@@ -214,10 +214,10 @@ class block_sending {
  public:
   explicit block_sending(transmission& work)
       : work_(work),
-        block_(work.how.block_bytes()),
+        block_(work.how.block_bytes),
         begin_(work.report.bytes),
         workers_(static_cast<std::size_t>(std::min<std::uint64_t>(
-            work.open_ended ? 1 : work.how.depth(), (work.left() + block_ - 1) / block_))),
+            work.open_ended ? 1 : work.how.depth, (work.left() + block_ - 1) / block_))),
         memory_(workers_ * block_),
         turns_(std::make_unique<auto_reset_event[]>(workers_)) {
     if (memory_.data() == nullptr) throw std::bad_alloc();
@@ -292,7 +292,7 @@ task<> send_blocks(transmission& work) {
 
 /// Sets the limit. Returns 0, or the error if the transmission is not possible.
 int prepare(transmission& work) noexcept {
-  const auto only = work.how.only();
+  const auto only = work.how.only;
   if (only == transfer_mechanism::copy_range || only == transfer_mechanism::splice) return -EINVAL;
   if (work.from.loop != work.to.loop) return -EINVAL;
   if (work.begin > offset_max) return -EINVAL;
@@ -321,8 +321,8 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
   if (result == 0) result = prepare(work);
   if (result < 0) co_return transfer_end(make_error(result), work.report);
   bool goes_on = true;
-  const bool may_send = how.only() == transfer_mechanism::send_file ||
-                        (how.only() == transfer_mechanism::automatic && !work.open_ended);
+  const bool may_send = how.only == transfer_mechanism::send_file ||
+                        (how.only == transfer_mechanism::automatic && !work.open_ended);
   if (may_send) {
     if (work.open_ended) {  // if no bytes follow, the prefix must not wait for them
       const bool has_bytes = co_await has_bytes_at(*from, offset);
@@ -338,16 +338,6 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
 }
 
 }  // namespace
-
-transmit_options& transmit_options::depth(std::size_t blocks) noexcept {
-  depth_ = blocks_within_bounds(blocks);
-  return *this;
-}
-
-transmit_options& transmit_options::block_bytes(std::size_t bytes) noexcept {
-  block_bytes_ = block_within_bounds(bytes);
-  return *this;
-}
 
 void transmit_operation::initiate(handler done) {
   spawn_root(

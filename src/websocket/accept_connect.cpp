@@ -32,31 +32,48 @@ bool is_of_handshake(std::string_view name) noexcept {
   return http::detail::equal_in_any_case(name.substr(0, front.size()), front);
 }
 
+/// The texts of connect_options, for the task that outlives them.
+struct connect_texts {
+  explicit connect_texts(const connect_options& how) : protocols(how.protocols) {
+    for (const request_field& one : how.fields) {
+      constexpr auto npos = std::string_view::npos;
+      if (one.name.find_first_of(":\n") != npos || one.value.find('\n') != npos)
+        throw std::invalid_argument("websocket: a field of a request must be one line");
+      if (is_of_handshake(one.name)) {
+        throw std::invalid_argument("websocket: the client writes the field " +
+                                    std::string(one.name));
+      }
+      fields.append(one.name).append(":").append(one.value).append("\n");
+    }
+  }
+
+  std::string protocols;
+  std::string fields;  ///< "name:value\n" each
+};
+
 /// Sets the fields of the request for a connection.
-void set_fields(http::call& ask, std::string_view key, const connect_options& how) {
+void set_fields(http::call& ask, std::string_view key, const connect_texts& texts) {
   ask.upgrade("websocket").set(field::sec_websocket_key, key);
   ask.set(field::sec_websocket_version, "13");
-  if (!how.protocols().empty()) ask.set(field::sec_websocket_protocol, how.protocols());
-  std::string_view more = how.fields();
+  if (!texts.protocols.empty()) ask.set(field::sec_websocket_protocol, texts.protocols);
+  std::string_view more = texts.fields;
   while (!more.empty()) {
     const std::string_view line = more.substr(0, more.find('\n'));
     const std::size_t colon = line.find(':');
-    const std::string_view name = line.substr(0, colon);
-    if (is_of_handshake(name))
-      throw std::invalid_argument("websocket: the client writes the field " + std::string(name));
-    ask.add(name, line.substr(colon + 1));
+    ask.add(line.substr(0, colon), line.substr(colon + 1));
     more.remove_prefix(line.size() + 1);
   }
 }
 
-task<io_result<stream>> connect_to(http::client& by, std::string url, connect_options how) {
+task<io_result<stream>> connect_to(http::client& by, std::string url, limits most,
+                                   connect_texts texts) {
   using result = io_result<stream>;
   if (url.empty()) co_return result(stream_error::bad_url, stream());
   char bytes[16];
   detail::fill_random(by.get_executor(), bytes, sizeof bytes);
   const std::string key = detail::base64(bytes, sizeof bytes);
   http::call ask(by, http::method::get, url);
-  set_fields(ask, key, how);
+  set_fields(ask, key, texts);
   auto got = co_await ask.async_finish();
   if (got.error()) co_return result(got.error(), stream());
   http::reply answer = std::move(got).value();
@@ -65,29 +82,19 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, connect_op
     co_return result(ec, stream());
   }
   std::string_view protocol;
-  if (!detail::check_reply(answer.head(), key, how.protocols(), protocol))
+  if (!detail::check_reply(answer.head(), key, texts.protocols, protocol))
     co_return result(stream_error::bad_reply, stream());
-  auto made =
-      std::make_shared<detail::session>(by.get_executor(), how.limits(), answer.take_over());
+  auto made = std::make_shared<detail::session>(by.get_executor(), most, answer.take_over());
   made->protocol = protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }
 
-}  // namespace
-
-connect_options& connect_options::add(std::string_view name, std::string_view value) {
-  constexpr auto npos = std::string_view::npos;
-  if (name.find_first_of(":\n") != npos || value.find('\n') != npos)
-    throw std::invalid_argument("websocket: a field of a request must be one line");
-  fields_.append(name).append(":").append(value).append("\n");
-  return *this;
-}
-
-task<io_result<stream>> functions::accept(http::request& q, http::response& reply,
-                                          accept_options how) {
+task<io_result<stream>> accept_request(http::request& q, http::response& reply, limits most,
+                                       std::string protocols, std::string origins) {
   using result = io_result<stream>;
   const bool is_secure = !http::detail::connection_of(q).stream().is_plain();
-  const detail::upgrade_check checked = detail::check_request(q.head(), how, is_secure);
+  const detail::upgrade_check checked =
+      detail::check_request(q.head(), {.protocols = protocols, .origins = origins}, is_secure);
   if (checked.error) {
     refuse(reply, checked);
     co_return result(checked.error, stream());
@@ -98,14 +105,21 @@ task<io_result<stream>> functions::accept(http::request& q, http::response& repl
   if (!checked.protocol.empty()) reply.set(field::sec_websocket_protocol, checked.protocol);
   auto taken = co_await reply.take_over();
   if (taken.error()) co_return result(taken.error(), stream());
-  auto made = std::make_shared<detail::session>(executor, how.limits(), std::move(taken).value());
+  auto made = std::make_shared<detail::session>(executor, most, std::move(taken).value());
   made->protocol = checked.protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }
 
+}  // namespace
+
+task<io_result<stream>> functions::accept(http::request& q, http::response& reply,
+                                          const accept_options& how) {
+  return accept_request(q, reply, how.limits, std::string(how.protocols), std::string(how.origins));
+}
+
 task<io_result<stream>> functions::connect(http::client& by, std::string_view url,
-                                           connect_options how) {
-  return connect_to(by, detail::http_url(url), std::move(how));
+                                           const connect_options& how) {
+  return connect_to(by, detail::http_url(url), how.limits, connect_texts(how));
 }
 
 }  // namespace beck::websocket

@@ -42,7 +42,7 @@ class frame_input::reader {
 };
 
 frame_input::frame_input(session& of, side own) noexcept
-    : session_(of), decoder_(own, of.bounds().frames()) {}
+    : session_(of), decoder_(own, {of.bounds().frame_bytes, of.bounds().message_bytes}) {}
 
 // --- frames --------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ void frame_input::count_empty() noexcept {
     empty_frames_ = 0;
     empty_since_ = now;
   }
-  if (++empty_frames_ > session_.bounds().control_frames())
+  if (++empty_frames_ > session_.bounds().control_frames)
     session_.fail(stream_error::too_many_control);
 }
 

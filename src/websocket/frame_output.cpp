@@ -44,7 +44,7 @@ frame_output::frame_output(session& of, side own) noexcept
 
 bool frame_output::has_room(std::size_t bytes) const noexcept {
   const std::size_t waiting = queued();
-  return waiting == 0 || waiting + bytes <= session_.bounds().queue_bytes();
+  return waiting == 0 || waiting + bytes <= session_.bounds().queue_bytes;
 }
 
 /// As has_room(), for a part of a message. The messages in later_ wait for the last part, so a part
@@ -65,7 +65,7 @@ task<error_code> frame_output::wait_for_room(std::size_t bytes) {
 
 /// Sends a part of a message in as many frames as it needs. Requires the turn.
 task<error_code> frame_output::write_frames(message_kind kind, const_buffer data, bool is_last) {
-  const std::size_t most = std::min(fragment_max, session_.bounds().queue_bytes() - frame_head_max);
+  const std::size_t most = std::min(fragment_max, session_.bounds().queue_bytes - frame_head_max);
   unfinished_message guard;
   for (;;) {
     const const_buffer part(data.data(), std::min(data.size(), most));
@@ -128,9 +128,9 @@ error_code frame_output::send(const message& what) noexcept {
   if (const error_code ec = session_.send_error()) return ec;
   const std::size_t bytes = frames_.bytes_of(what);
   const limits& most = session_.bounds();
-  if (bytes > most.queue_bytes()) return make_error_code(beck::error::message_size);
+  if (bytes > most.queue_bytes) return make_error_code(beck::error::message_size);
   if (!has_room(bytes)) {
-    if (!most.drop_when_full()) return make_error_code(beck::error::would_block);
+    if (!most.drop_when_full) return make_error_code(beck::error::would_block);
     session_.lose(stream_error::queue_full);
     return session_.end();
   }
@@ -209,7 +209,7 @@ void frame_output::take_sent(std::size_t bytes) noexcept {
   out_.remove(bytes);
   session_.clock().note_sent(out_.removed());
   put_pong();
-  if (out_.empty() || queued() <= session_.bounds().queue_bytes() / 2) room_.set();
+  if (out_.empty() || queued() <= session_.bounds().queue_bytes / 2) room_.set();
 }
 
 void frame_output::take_write_error(const error_code& why) noexcept {

@@ -87,9 +87,9 @@ upgrade_check check_request(const http::request_head& head, const accept_options
   const std::string_view key = head.get(field::sec_websocket_key);
   if (!is_key(key) || head.repeats(field::sec_websocket_key))
     return {status::bad_request, stream_error::bad_key};
-  if (!is_origin_allowed(head, how.origins(), is_secure))
+  if (!is_origin_allowed(head, how.origins, is_secure))
     return {status::forbidden, stream_error::bad_origin};
-  return {key, choose_protocol(head, how.protocols())};
+  return {key, choose_protocol(head, how.protocols)};
 }
 
 bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,

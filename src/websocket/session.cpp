@@ -10,12 +10,19 @@ namespace beck::websocket::detail {
 namespace {
 
 constexpr std::size_t linger_bytes_max = 262'144;  // read and dropped at the end
+constexpr std::size_t queue_bytes_min = 1024;
+
+limits within_bounds(limits most) noexcept {
+  most.control_frames = std::max(most.control_frames, 1U);
+  most.queue_bytes = std::max(most.queue_bytes, queue_bytes_min);
+  return most;
+}
 
 }  // namespace
 
 session::session(const any_io_executor& executor, const limits& most, http::tunnel&& taken)
     : executor_(executor),
-      limits_(most),
+      limits_(within_bounds(most)),
       tunnel_(std::move(taken)),
       stream_(&tunnel_.stream()),
       input_(*this, side::server),
@@ -27,7 +34,7 @@ session::session(const any_io_executor& executor, const limits& most, http::tunn
 
 session::session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken)
     : executor_(executor),
-      limits_(most),
+      limits_(within_bounds(most)),
       owned_(std::move(taken.stream)),
       stream_(owned_.get()),
       input_(*this, side::client),

@@ -79,7 +79,7 @@ class session final : public std::enable_shared_from_this<session> {
   void end_input(stream_error why) noexcept;
 
   any_io_executor executor_;
-  limits limits_;
+  const limits limits_;
   http::tunnel tunnel_;  // a server's
   owned_stream owned_;   // a client's
   byte_stream* stream_;  // one of both

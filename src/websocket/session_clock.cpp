@@ -74,8 +74,8 @@ void session_clock::note_ping_sent() noexcept {
 
 /// Returns the silence at which something has to be done: a ping, or the end.
 std::int64_t session_clock::patience() const noexcept {
-  if (pinged_at_ < 0) return session_.bounds().idle().nanoseconds();
-  return later(pinged_at_, session_.bounds().pong());
+  if (pinged_at_ < 0) return session_.bounds().ping_interval.nanoseconds();
+  return later(pinged_at_, session_.bounds().pong_timeout);
 }
 
 // --- the checks ----------------------------------------------------------------------------------
@@ -109,13 +109,14 @@ bool session_clock::check_sending(std::int64_t now, std::int64_t& next) noexcept
 bool session_clock::check_silence(std::int64_t now, std::int64_t& next) noexcept {
   if (waits_since_ < 0 || !session_.is_open()) return true;
   const std::int64_t silence = silence_at(now);
-  if (pinged_at_ < 0 && silence >= session_.bounds().idle().nanoseconds()) {
+  if (pinged_at_ < 0 && silence >= session_.bounds().ping_interval.nanoseconds()) {
     session_.output().put_control(opcode::ping, {});
     pinged_at_ = silence;
     ping_end_ = session_.output().added();
     note_sent(session_.output().removed());  // it may have left at once, with what waited
   } else if (ping_end_ != 0) {
-    pinged_at_ = silence;  // no pong can come yet; limits::send() holds for the queue before it
+    pinged_at_ =
+        silence;  // no pong can come yet; limits::send_timeout holds for the queue before it
   } else if (silence >= patience()) {
     session_.lose(stream_error::pong_late);
     return false;
@@ -128,13 +129,13 @@ bool session_clock::check_silence(std::int64_t now, std::int64_t& next) noexcept
 
 void session_clock::watch_sending() noexcept {
   sent_at_check_ = session_.output().sent();
-  send_due_ = (duration(beck::detail::loop_time()) + session_.bounds().send()).nanoseconds();
+  send_due_ = (duration(beck::detail::loop_time()) + session_.bounds().send_timeout).nanoseconds();
   arm(send_due_);
 }
 
 void session_clock::limit_end() noexcept {
   if (close_due_ != INT64_MAX || session_.is_lost()) return;
-  close_due_ = later(beck::detail::loop_time(), session_.bounds().close());
+  close_due_ = later(beck::detail::loop_time(), session_.bounds().close_timeout);
   arm(close_due_);
 }
 

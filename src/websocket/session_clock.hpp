@@ -29,7 +29,7 @@ class session_clock {
     if (ping_end_ != 0 && removed >= ping_end_) note_ping_sent();
   }
 
-  /// Begins to watch that the peer takes bytes: any, in each period of limits::send().
+  /// Begins to watch that the peer takes bytes: any, in each period of limits::send_timeout.
   void watch_sending() noexcept;
 
   /// Limits the time that the end may take, from the first call on.

@@ -76,19 +76,19 @@ std::string stream::failure() const {
     return std::to_string(time.nanoseconds() / 1'000'000) + " ms";
   };
   if (ec == stream_error::frame_too_long) {
-    text += ": " + std::to_string(most.frame_bytes()) + " bytes";
+    text += ": " + std::to_string(most.frame_bytes) + " bytes";
   } else if (ec == stream_error::message_too_long) {
-    text += ": " + std::to_string(most.message_bytes()) + " bytes";
+    text += ": " + std::to_string(most.message_bytes) + " bytes";
   } else if (ec == stream_error::too_many_control) {
-    text += ": " + std::to_string(most.control_frames());
+    text += ": " + std::to_string(most.control_frames);
   } else if (ec == stream_error::queue_full) {
-    text += ": " + std::to_string(most.queue_bytes()) + " bytes";
+    text += ": " + std::to_string(most.queue_bytes) + " bytes";
   } else if (ec == stream_error::pong_late) {
-    text += ": " + seconds(most.pong());
+    text += ": " + seconds(most.pong_timeout);
   } else if (ec == stream_error::send_late) {
-    text += ": " + seconds(most.send());
+    text += ": " + seconds(most.send_timeout);
   } else if (ec == stream_error::close_late) {
-    text += ": " + seconds(most.close());
+    text += ": " + seconds(most.close_timeout);
   } else if (ec == stream_error::closed && static_cast<int>(s.peer_code()) != 0) {
     text += ": " + std::to_string(static_cast<int>(s.peer_code()));
     if (!peer_reason().empty()) text.append(" ").append(peer_reason());

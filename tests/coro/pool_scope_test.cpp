@@ -131,7 +131,7 @@ TEST_CASE("a full group on a pool says that it cannot be waited for") {
       CHECK(refused.error() == beck::error::operation_not_supported);
       open.count_down();
     };
-    co_await beck::task_group::run(body, beck::group_options().limit(1));
+    co_await beck::task_group::run(body, beck::group_options{.limit = 1});
   });
 }
 

@@ -294,7 +294,7 @@ TEST_CASE("leaderboard: 2,000 schedules with faults lose no points and leave no 
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
   tally total;
   const sim::check_outcome outcome =
-      sim::check(sim::check_options().seeds(0, wanted),
+      sim::check(sim::check_options{.seeds = wanted},
                  [&](sim::world& world) { return leaderboard_program(world, total); });
   CHECK(outcome.passed);
   const auto runs = static_cast<long>(outcome.runs);

@@ -81,7 +81,6 @@ BECK_TEST_NAME(connect);
 BECK_TEST_NAME(connect_stream);
 BECK_TEST_NAME(decode_parameter);
 BECK_TEST_NAME(decode_path);
-BECK_TEST_NAME(drain);
 BECK_TEST_NAME(each);
 BECK_TEST_NAME(error_of);
 BECK_TEST_NAME(evaluate_conditions);
@@ -180,7 +179,6 @@ BECK_TEST_CALL(beck, async_splice_some, some<tcp_socket>(), some<beck::readable_
 BECK_TEST_CALL(beck, async_transmit, some<tcp_socket>(), some<beck::file_object>(), 0, 1);
 BECK_TEST_CALL(beck, async_write_some, some<tcp_socket>(), some<mutable_buffer>());
 BECK_TEST_CALL(beck, collect_windowed, 1, made<tasks>());
-BECK_TEST_CALL(beck, drain, made<duration>());
 BECK_TEST_CALL(beck, first_success, made<task>());
 BECK_TEST_CALL(beck, first_success, made<tasks>());
 BECK_TEST_CALL(beck, for_each_limited, 1, made<std::vector<tcp_socket>>(),

@@ -175,7 +175,7 @@ TEST_CASE("redis cache: 10,000 schedules with faults return nothing that is out 
   std::uint64_t hits = 0;
   std::uint64_t invalidated = 0;
   const sim::check_outcome outcome =
-      sim::check(sim::check_options().seeds(0, wanted),
+      sim::check(sim::check_options{.seeds = wanted},
                  [&](sim::world& world) { return redis_program(world, hits, invalidated); });
   CHECK(outcome.passed);
   CHECK(hits > 5 * wanted);

@@ -130,8 +130,7 @@ std::string redis_program(sim::world& world) {
 
 TEST_CASE("redis client: 100,000 schedules with faults leave every call with its true outcome") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(100'000));
-  const sim::check_outcome outcome =
-      sim::check(sim::check_options().seeds(0, wanted), redis_program);
+  const sim::check_outcome outcome = sim::check(sim::check_options{.seeds = wanted}, redis_program);
   CHECK(outcome.passed);
   beck::test::report_value("redis.schedules", static_cast<long long>(outcome.runs));
 }

@@ -174,7 +174,7 @@ std::string without_faults(sim::world& world) { return lane_program(world, false
 
 TEST_CASE("redis lane: 20,000 schedules with faults lose no element that was not maybe popped") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(20'000));
-  const sim::check_outcome outcome = sim::check(sim::check_options().seeds(0, wanted), with_faults);
+  const sim::check_outcome outcome = sim::check(sim::check_options{.seeds = wanted}, with_faults);
   CHECK(outcome.passed);
   beck::test::report_value("redis.lane_schedules", static_cast<long long>(outcome.runs));
 }
@@ -182,6 +182,6 @@ TEST_CASE("redis lane: 20,000 schedules with faults lose no element that was not
 TEST_CASE("redis lane: in 10,000 schedules without faults every outcome is known") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(10'000));
   const sim::check_outcome outcome =
-      sim::check(sim::check_options().seeds(0, wanted), without_faults);
+      sim::check(sim::check_options{.seeds = wanted}, without_faults);
   CHECK(outcome.passed);
 }

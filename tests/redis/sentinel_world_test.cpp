@@ -229,7 +229,7 @@ TEST_CASE("redis sentinel: 5,000 schedules with faults leave every call with its
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(5'000));
   tally all;
   const sim::check_outcome outcome =
-      sim::check(sim::check_options().seeds(0, wanted),
+      sim::check(sim::check_options{.seeds = wanted},
                  [&](sim::world& world) { return redis_program(world, all); });
   CHECK(outcome.passed);
   // The faults have met commands, and clients have moved.

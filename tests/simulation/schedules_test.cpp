@@ -26,8 +26,8 @@ namespace sim = beck::testing::sim;
 
 namespace {
 
-sim::check_options replayed_by(const char* command) {
-  return sim::check_options().command(command);
+sim::check_options replayed_by(const char* command, std::uint64_t seeds) {
+  return {.seeds = seeds, .command = command};
 }
 
 constexpr char simulate_schedule[] = "build/release/tests/simulate schedule";
@@ -45,8 +45,10 @@ TEST_CASE("100,000 seeded schedules deliver every byte, differ from each other a
   const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
     static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
   };
-  const sim::check_outcome outcome = sim::check(
-      replayed_by(simulate_schedule).seeds(0, wanted).on_run(keep, &hashes), schedule_program);
+  sim::check_options counted = replayed_by(simulate_schedule, wanted);
+  counted.on_run = keep;
+  counted.data = &hashes;
+  const sim::check_outcome outcome = sim::check(counted, schedule_program);
   CHECK(outcome.passed);
   REQUIRE(hashes.size() == outcome.runs);
   std::sort(hashes.begin(), hashes.end());
@@ -58,7 +60,7 @@ TEST_CASE("100,000 seeded schedules deliver every byte, differ from each other a
 TEST_CASE("80,000 seeded schedules with faults end, with every byte right up to an error") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(80'000));
   const sim::check_outcome outcome =
-      sim::check(replayed_by(simulate_faulty).seeds(0, wanted), faulty_schedule_program);
+      sim::check(replayed_by(simulate_faulty, wanted), faulty_schedule_program);
   CHECK(outcome.passed);
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
 }
@@ -67,7 +69,7 @@ TEST_CASE("20,000 seeded programs whose operations are cut short lose no byte an
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(20'000));
   long long cancelled = 0;
   const sim::check_outcome outcome =
-      sim::check(replayed_by(simulate_cancellation).seeds(0, wanted), cancellation_program);
+      sim::check(replayed_by(simulate_cancellation, wanted), cancellation_program);
   CHECK(outcome.passed);
   for (std::uint64_t seed = 0; seed < wanted; ++seed) {
     sim::world world(seed);
@@ -84,8 +86,10 @@ TEST_CASE("30,000 seeded programs on three virtual threads keep their strands, b
   const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
     static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
   };
-  const sim::check_outcome outcome = sim::check(
-      replayed_by(simulate_workers).seeds(0, wanted).on_run(keep, &hashes), workers_program);
+  sim::check_options counted = replayed_by(simulate_workers, wanted);
+  counted.on_run = keep;
+  counted.data = &hashes;
+  const sim::check_outcome outcome = sim::check(counted, workers_program);
   CHECK(outcome.passed);
   REQUIRE(hashes.size() == outcome.runs);
   std::sort(hashes.begin(), hashes.end());
@@ -120,7 +124,7 @@ TEST_CASE("most conversations survive the ordinary faults, and some do not") {
 
 TEST_CASE("2,000 clusters with faults, partitions and crashes answer every question in the end") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
-  CHECK(sim::check(replayed_by(simulate_cluster).seeds(0, wanted), cluster_program).passed);
+  CHECK(sim::check(replayed_by(simulate_cluster, wanted), cluster_program).passed);
   beck::test::report_value("clusters", static_cast<long long>(wanted));
 }
 
@@ -169,7 +173,7 @@ TEST_CASE("the same seed has the same faults again, and so has its tape") {
 TEST_CASE("1,000 seeds have the same hashes in every build") {
   for (const auto& [name, program] : beck::test::simulated_programs) {
     const std::string command = std::string("build/release/tests/simulate ") + name;
-    const sim::check_outcome outcome = sim::check(replayed_by(command.c_str()), program);
+    const sim::check_outcome outcome = sim::check({.command = command.c_str()}, program);
     CHECK(outcome.runs == 1'000);
     beck::test::report_fingerprint((std::string("simulation.") + name).c_str(), outcome.digest);
   }

@@ -127,7 +127,7 @@ TEST_CASE("20,000 random walks in simulated worlds break no rule") {
   coverage::begin();
   const auto wanted = static_cast<std::uint64_t>(scaled(20'000));
   const auto outcome = sim::check(
-      sim::check_options().command("build/release/tests/simulate_walks").seeds(0, wanted),
+      sim::check_options{.seeds = wanted, .command = "build/release/tests/simulate_walks"},
       beck::test::walk_program);
   CHECK(outcome.passed);
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));

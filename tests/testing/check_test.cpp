@@ -98,7 +98,8 @@ void deadlocks(sim::world& world) {
 TEST_CASE("a check runs every seed that it is given, once, and no other") {
   std::vector<std::uint64_t> seeds;
   const auto program = [&seeds](sim::world& world) { seeds.push_back(world.seed()); };
-  const sim::check_outcome outcome = sim::check(sim::check_options().seeds(5, 3), program);
+  const sim::check_outcome outcome =
+      sim::check(sim::check_options{.first_seed = 5, .seeds = 3}, program);
   CHECK(outcome);
   CHECK(outcome.runs == 3);
   CHECK(seeds == std::vector<std::uint64_t>{5, 6, 7});
@@ -106,7 +107,7 @@ TEST_CASE("a check runs every seed that it is given, once, and no other") {
 
 TEST_CASE("the digest of a check is that of its hashes") {
   const auto digest = [](std::uint64_t first) {
-    return sim::check(sim::check_options().seeds(first, 3), passes).digest;
+    return sim::check(sim::check_options{.first_seed = first, .seeds = 3}, passes).digest;
   };
   CHECK(digest(1) == digest(1));
   CHECK(digest(1) != digest(2));
@@ -116,7 +117,7 @@ TEST_CASE(
     "the first failure ends a check, which tells seed, hash, report and how to see it again") {
   sim::check_outcome outcome;
   const std::string text = errors_of([&] {
-    outcome = sim::check(sim::check_options().seeds(0, 100).command("./prog"), fails_at_seven);
+    outcome = sim::check(sim::check_options{.seeds = 100, .command = "./prog"}, fails_at_seven);
   });
   CHECK_FALSE(outcome);
   CHECK(outcome.runs == first_bad_seed + 1);
@@ -131,7 +132,9 @@ TEST_CASE(
 TEST_CASE("exceptions of any type and texts that are not empty are failures") {
   const auto fails = [](auto program) {
     bool passed = true;
-    errors_of([&] { passed = sim::check(sim::check_options().seeds(1, 1), program).passed; });
+    errors_of([&] {
+      passed = sim::check(sim::check_options{.first_seed = 1, .seeds = 1}, program).passed;
+    });
     return !passed;
   };
   CHECK(fails([](sim::world&) { throw 5; }));
@@ -142,7 +145,7 @@ TEST_CASE("exceptions of any type and texts that are not empty are failures") {
 }
 
 TEST_CASE("a check of no seeds is refused, because what ran nothing has not passed") {
-  const auto none = sim::check_options().seeds(1, 0);
+  const auto none = sim::check_options{.first_seed = 1, .seeds = 0};
   CHECK_THROWS_AS(sim::check(none, passes), std::invalid_argument);
   CHECK_THROWS_AS(run_main({}, passes, none), std::invalid_argument);
   CHECK(run_main({"--seeds", "2"}, passes, none).status == 0);
@@ -153,7 +156,8 @@ TEST_CASE("main's arguments choose seeds") {
   const auto program = [&seeds](sim::world& world) { seeds.push_back(world.seed()); };
   const auto run = [&](std::initializer_list<const char*> arguments) {
     seeds.clear();
-    CHECK(run_main(arguments, program, sim::check_options().seeds(3, 2)).status == 0);
+    CHECK(run_main(arguments, program, sim::check_options{.first_seed = 3, .seeds = 2}).status ==
+          0);
     return seeds;
   };
   using list = std::vector<std::uint64_t>;
@@ -198,8 +202,9 @@ TEST_CASE("a failure is shrunk to a tape whose printed command fails in the same
 
 TEST_CASE("a check that shrinks gives both tapes to its caller") {
   sim::check_outcome outcome;
-  errors_of(
-      [&] { outcome = sim::check(sim::check_options().seeds(0, 20'000).shrink(), rarely_fails); });
+  errors_of([&] {
+    outcome = sim::check(sim::check_options{.seeds = 20'000, .shrink = true}, rarely_fails);
+  });
   REQUIRE_FALSE(outcome);
   CHECK(outcome.tape.choices() > 80);
   CHECK(outcome.shrunk.choices() == 3);
@@ -222,7 +227,7 @@ TEST_CASE("a tape that is too long for a command line goes to a file") {
 
 TEST_CASE("a program that waits for ever is told of with its seed, and shrinks") {
   const std::string text = dies_with(
-      [] { sim::check(sim::check_options().seeds(0, 1'000).command("./prog"), deadlocks); });
+      [] { sim::check(sim::check_options{.seeds = 1'000, .command = "./prog"}, deadlocks); });
   CHECK(contains(text, "every task waits and nothing can happen"));
   const std::string seed = word_after(text, "replay: ./prog --seed ");
   REQUIRE_FALSE(seed.empty());
@@ -234,7 +239,7 @@ TEST_CASE("a program that waits for ever is told of with its seed, and shrinks")
   CHECK(contains(found.errors, "shrunk from"));
   const sim::tape tape = sim::tape::from_text(word_after(found.errors, "./prog --tape "));
   CHECK(tape.choices() == 5);
-  CHECK(contains(dies_with([&] { sim::check(sim::check_options().replay(tape), deadlocks); }),
+  CHECK(contains(dies_with([&] { sim::check(sim::check_options{.replay = &tape}, deadlocks); }),
                  "every task waits"));
 }
 
@@ -261,7 +266,7 @@ TEST_CASE("an exception that leaves a detached task is told of with its seed") {
     ctx.run();
   };
   const std::string text =
-      dies_with([&] { sim::check(sim::check_options().command("./prog"), program); });
+      dies_with([&] { sim::check(sim::check_options{.command = "./prog"}, program); });
   CHECK(contains(text, "out of a task"));
   CHECK(contains(text, "replay: ./prog --seed 3"));
 }
@@ -334,7 +339,7 @@ TEST_CASE("the handlers of signals are what they were after a check") {
   struct sigaction before{};
   struct sigaction after{};
   ::sigaction(SIGABRT, nullptr, &before);
-  CHECK(sim::check(sim::check_options().seeds(0, 1), passes));
+  CHECK(sim::check(sim::check_options{.seeds = 1}, passes));
   ::sigaction(SIGABRT, nullptr, &after);
   const bool same = before.sa_handler == after.sa_handler;
   CHECK(same);

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "io/sim/sim_draws.hpp"
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 using namespace beck;
 using namespace beck::detail;
@@ -131,8 +131,8 @@ TEST_CASE("shrinking runs the program no more often than it may, and tells how f
     ++to.calls;
     to.last = progress;
   };
-  const sim::tape small =
-      sim::shrink(failing, fails, sim::shrink_options().tries_max(30).on_progress(listen, &seen));
+  const sim::tape small = sim::shrink(
+      failing, fails, sim::shrink_options{.tries_max = 30, .on_progress = listen, .data = &seen});
   CHECK(tries == 30);
   CHECK(replay_breaks(small));
   CHECK(seen.calls > 0);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "io/sim/sim_draws.hpp"
-#include "testing/check_access.hpp"
+#include "testing/world_access.hpp"
 
 using namespace beck;
 using namespace beck::detail;

@@ -81,9 +81,8 @@ void copy_once(std::uint64_t seed, tally& all) {
   beck::io_context ctx(host);
   beck::transfer_report report;
   beck::error_code error;
-  const auto how = beck::copy_options()
-                       .depth(1 + world.random().below(6))
-                       .block_bytes(4096 * (1 + world.random().below(4)));
+  const auto how = beck::copy_options{.depth = 1 + world.random().below(6),
+                                      .block_bytes = 4096 * (1 + world.random().below(4))};
   const auto limit = beck::duration(static_cast<std::int64_t>(world.random().below(20'000'000)));
   const auto work = [&]() -> beck::task<> {
     random_access_file from(ctx, "from", file_object::read_only);
@@ -123,9 +122,8 @@ void transmit_once(std::uint64_t seed, tally& all) {
   beck::error_code error;
   std::string arrived;
   tcp::acceptor acceptor(server, tcp::endpoint(tcp::v4(), 80));
-  const auto how = beck::transmit_options()
-                       .depth(1 + world.random().below(6))
-                       .block_bytes(4096 * (1 + world.random().below(4)));
+  const auto how = beck::transmit_options{.depth = 1 + world.random().below(6),
+                                          .block_bytes = 4096 * (1 + world.random().below(4))};
   const auto limit = beck::duration(static_cast<std::int64_t>(world.random().below(50'000'000)));
   const auto serve = [&]() -> beck::task<> {
     auto accepted = co_await acceptor.async_accept();
@@ -190,7 +188,7 @@ TEST_CASE("a copy to a disk that is too small says how much was written") {
     random_access_file from(ctx, "from", file_object::read_only);
     random_access_file to(ctx, "to", for_writing);
     auto done =
-        co_await beck::async_copy(from, to, beck::copy_options().depth(1).block_bytes(4096));
+        co_await beck::async_copy(from, to, beck::copy_options{.depth = 1, .block_bytes = 4096});
     CHECK(done.error() == std::errc::no_space_on_device);
     CHECK((*done).bytes == 30'000);
     CHECK((*done).mechanism == beck::transfer_mechanism::read_write);
@@ -208,7 +206,7 @@ TEST_CASE("the same seed gives the same copy") {
       random_access_file to(ctx, "to", for_writing);
       const std::string data = numbered(50'000);
       beck::ignore(co_await beck::async_write_at(from, 0, beck::buffer(data)));
-      beck::ignore(co_await beck::async_copy(from, to, beck::copy_options().block_bytes(4096)));
+      beck::ignore(co_await beck::async_copy(from, to, beck::copy_options{.block_bytes = 4096}));
     };
     beck::co_spawn(ctx, work(), beck::detached);
     ctx.run();

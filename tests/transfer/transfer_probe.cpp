@@ -34,12 +34,12 @@ int tell(const beck::error_code& ec, const beck::transfer_report& report) {
 
 beck::task<> copy(random_access_file& from, random_access_file& to, transfer_mechanism how,
                   int& code) {
-  auto [ec, report] = co_await beck::async_copy(from, to, beck::copy_options().only(how));
+  auto [ec, report] = co_await beck::async_copy(from, to, beck::copy_options{.only = how});
   code = tell(ec, report);
 }
 
 beck::task<> send(socket_type& to, random_access_file& from, transfer_mechanism how, int& code) {
-  const auto options = beck::transmit_options().only(how);
+  const auto options = beck::transmit_options{.only = how};
   auto [ec, report] = co_await beck::async_transmit(to, from, 0, beck::to_the_end, options);
   code = tell(ec, report);
   to.close();

@@ -33,7 +33,7 @@ class counted : public beck::http::test::counted_server {
  public:
   explicit counted(const limits& most = limits())
       : counted_server([this, most](http::request& q, http::response& r) -> task<> {
-          auto accepted = co_await accept(q, r, accept_options().limits(most));
+          auto accepted = co_await accept(q, r, accept_options{.limits = most});
           streams.push_back(std::move(accepted).value());
         }) {}
 
@@ -159,7 +159,7 @@ CONFORMANCE("websocket: a large message is received straight into the memory of 
 
 CONFORMANCE("websocket: a full queue refuses a message, or ends the connection") {
   for (const bool drops : {false, true}) {
-    pair_site s(limits().queue_bytes(100'000).drop_when_full(drops));
+    pair_site s(limits{.queue_bytes = 100'000, .drop_when_full = drops});
     REQUIRE(!s.connect());
     const message news(text, as_buffer(std::string(50'000, 'n')));
     CHECK(s.server().send(message(text, as_buffer(std::string(100'000, 'n')))) ==
@@ -174,7 +174,7 @@ CONFORMANCE("websocket: a full queue refuses a message, or ends the connection")
       CHECK(ec == stream_error::queue_full);
       CHECK(s.server().error() == stream_error::queue_full);
       CHECK(s.server().failure() ==
-            "More bytes wait to be sent than limits::queue_bytes() allows: 100000 bytes");
+            "More bytes wait to be sent than limits::queue_bytes allows: 100000 bytes");
       CHECK(s.server().send(news) == stream_error::queue_full);
       continue;
     }

@@ -132,10 +132,10 @@ CONFORMANCE_ON(
     beck::test::kernel,
     "websocket: a stream that is not read outlives a failed write by the time of an end") {
   std::vector<stream> kept;
-  const auto most = limits().close(beck::duration(1'000'000));
+  const auto most = limits{.close_timeout = beck::duration(1'000'000)};
   beck::http::test::counted_server s(
       [&](beck::http::request& q, beck::http::response& r) -> task<> {
-        auto accepted = co_await accept(q, r, accept_options().limits(most));
+        auto accepted = co_await accept(q, r, accept_options{.limits = most});
         kept.push_back(std::move(accepted).value());
       });
   const int fd = s.connect();

@@ -129,12 +129,12 @@ CONFORMANCE("websocket: pages of the server and of named origins may connect") {
   asked own;
   CHECK(own.ask({.more = "Origin: http://A.example:81\r\n"}).starts_with("HTTP/1.1 101 "));
   CHECK(own.ask({.more = "Origin: http://a.example\r\n"}).starts_with("HTTP/1.1 403 "));
-  asked named(accept_options().origins("https://app.example, http://b.example:8080"));
+  asked named(accept_options{.origins = "https://app.example, http://b.example:8080"});
   CHECK(named.ask({.more = "Origin: https://app.example\r\n"}).starts_with("HTTP/1.1 101 "));
   CHECK(named.ask({.more = "Origin: http://b.example:8080\r\n"}).starts_with("HTTP/1.1 101 "));
   CHECK(named.ask({.more = "Origin: http://app.example\r\n"}).starts_with("HTTP/1.1 403 "));
   CHECK(named.ask({.more = "Origin: https://app.example.evil\r\n"}).starts_with("HTTP/1.1 403 "));
-  asked all(accept_options().origins("*"));
+  asked all(accept_options{.origins = "*"});
   CHECK(all.ask({.more = "Origin: null\r\n"}).starts_with("HTTP/1.1 101 "));
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("websocket: a page is the server's own by host and port, and over TLS 
 }
 
 CONFORMANCE("websocket: the server's best subprotocol that the client offers is chosen") {
-  asked a(accept_options().protocols("v2, v1"));
+  asked a(accept_options{.protocols = "v2, v1"});
   const auto offer = [&](std::string fields) {
     a.chosen.clear();
     return a.ask({.more = std::move(fields)});
@@ -198,14 +198,15 @@ CONFORMANCE("websocket: the server's best subprotocol that the client offers is 
 CONFORMANCE("websocket: a client asks for what its options say, and learns what was chosen") {
   pair_site s;
   s.speaks = "chat.v2";
-  REQUIRE(!s.connect(connect_options().protocols("chat.v1, chat.v2").add("Authorization", "x")));
+  const request_field authorization[] = {{"Authorization", "x"}};
+  REQUIRE(!s.connect({.protocols = "chat.v1, chat.v2", .fields = authorization}));
   CHECK(s.client().protocol() == "chat.v2");
   CHECK(s.server().protocol() == "chat.v2");
   pair_site plain;
   REQUIRE(!plain.connect());
   CHECK(plain.client().protocol().empty());
-  CHECK(plain.connect(connect_options().add("Origin", "http://evil.example")) ==
-        error_code(403, rejection_category()));
+  const request_field origin[] = {{"Origin", "http://evil.example"}};
+  CHECK(plain.connect({.fields = origin}) == error_code(403, rejection_category()));
   CHECK(plain.refused == stream_error::bad_origin);
 }
 
@@ -241,10 +242,10 @@ std::string switching(std::string_view more) {
 CONFORMANCE("websocket: a client verifies the answer to its request") {
   std::string request;
   const std::string up = "Upgrade: websocket\r\nConnection: upgrade\r\n";
+  const request_field more[] = {{"X-More", "1"}};
   // The key is new each time, so no answer of a script can be right.
   CHECK(answered(switching(up + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"),
-                 connect_options().protocols("a, b").add("X-More", "1"),
-                 &request) == stream_error::bad_reply);
+                 {.protocols = "a, b", .fields = more}, &request) == stream_error::bad_reply);
   CHECK(request.starts_with("GET /chat?a=b HTTP/1.1\r\n"));
   CHECK(has(request, "Upgrade: websocket\r\n"));
   CHECK(has(request, "Connection: Upgrade\r\n"));
@@ -310,19 +311,40 @@ CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of
   for (const char* name : {"Upgrade", "Connection", "Content-Length", "bad name",
                            "Sec-WebSocket-Key", "sec-websocket-extensions"}) {
     CAPTURE(name);
-    const connect_options how = connect_options().add(name, "x");
-    CHECK_THROWS_AS(static_cast<void>(s.run(connect(*s.web, s.url(), how))), std::invalid_argument);
+    const request_field more[] = {{name, "x"}};
+    CHECK_THROWS_AS(static_cast<void>(s.run(connect(*s.web, s.url(), {.fields = more}))),
+                    std::invalid_argument);
   }
 }
 
-TEST_CASE("websocket: a field that would be more than one is refused") {
-  connect_options how;
-  how.add("Cookie", "a: b");
-  CHECK_THROWS_AS(how.add("Cookie", "a\nAuthorization: x"), std::invalid_argument);
-  CHECK_THROWS_AS(how.add("Cookie", "a\n"), std::invalid_argument);
-  CHECK_THROWS_AS(how.add("Cookie:a\nB", "c"), std::invalid_argument);
-  CHECK_THROWS_AS(how.add("Cookie: a", "b"), std::invalid_argument);
-  CHECK(how.fields() == "Cookie:a: b\n");
+CONFORMANCE("websocket: a field that would be more than one is refused") {
+  pair_site s;
+  const request_field cookie[] = {{"Cookie", "a: b"}, {"X-More", "c"}};
+  CHECK(!s.connect({.fields = cookie}));
+  const request_field wrong[] = {{"Cookie", "a\nAuthorization: x"},
+                                 {"Cookie", "a\n"},
+                                 {"Cookie:a\nB", "c"},
+                                 {"Cookie: a", "b"}};
+  for (const request_field& one : wrong) {
+    const request_field fields[] = {cookie[0], one};
+    CHECK_THROWS_AS(static_cast<void>(connect(*s.web, s.url(), {.fields = fields})),
+                    std::invalid_argument);
+  }
+}
+
+CONFORMANCE("websocket: the texts of the options are copied by the call") {
+  pair_site s;
+  s.speaks = "chat.v2";
+  std::string offered = "chat.v1, chat.v2";
+  std::string value = "chosen by the program, and longer than a short string";
+  auto pending = [&] {
+    const request_field more[] = {{"X-More", value}};
+    return connect(*s.web, s.url(), {.protocols = offered, .fields = more});
+  }();
+  std::fill(offered.begin(), offered.end(), '?');
+  std::fill(value.begin(), value.end(), '\n');
+  CHECK(!s.run(std::move(pending)).error());
+  CHECK(s.seen.find("chosen by the program") != std::string::npos);
 }
 
 TEST_CASE("websocket: replies that do not answer are told apart") {

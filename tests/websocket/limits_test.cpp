@@ -38,7 +38,7 @@ struct echo_world {
 /// Accepts, and then does nothing until the handler is stopped.
 struct silent_site {
   task<> operator()(http::request& q, http::response& r) const {
-    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    auto accepted = co_await accept(q, r, accept_options{.limits = most});
     keep->push_back(std::move(accepted).value());
   }
   limits most;
@@ -48,7 +48,7 @@ struct silent_site {
 }  // namespace
 
 TEST_CASE("websocket limits: silence is answered with a ping, and with the end if no pong comes") {
-  echo_world w(limits().idle(30s).pong(10s));
+  echo_world w(limits{.ping_interval = 30s, .pong_timeout = 10s});
   peer& silent = w.start();
   w.s.listen_to(silent, 29s);
   CHECK(frames_in(silent).empty());
@@ -65,7 +65,7 @@ TEST_CASE("websocket limits: silence is answered with a ping, and with the end i
 }
 
 TEST_CASE("websocket limits: any byte of the peer shows that it is there") {
-  echo_world w(limits().idle(30s).pong(10s));
+  echo_world w(limits{.ping_interval = 30s, .pong_timeout = 10s});
   peer& one = w.start();
   for (int i = 0; i < 5; ++i) {
     w.s.both(one, frame(opcode::pong, ""), 25s);
@@ -87,8 +87,8 @@ TEST_CASE("websocket limits: any byte of the peer shows that it is there") {
 TEST_CASE("websocket limits: reads that are given up early do not hide the silence of a peer") {
   std::optional<error_code> end;
   site s([&](http::request& q, http::response& r) -> task<> {
-    const limits most = limits().idle(30s).pong(10s);
-    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    const limits most = limits{.ping_interval = 30s, .pong_timeout = 10s};
+    auto accepted = co_await accept(q, r, accept_options{.limits = most});
     stream ws = std::move(accepted).value();
     beck::flat_buffer data;
     while (!ws.error()) beck::ignore(co_await beck::timeout(ws.read(data), 300ms));
@@ -105,7 +105,7 @@ TEST_CASE("websocket limits: reads that are given up early do not hide the silen
 }
 
 TEST_CASE("websocket limits: without a limit for silence no ping is sent") {
-  echo_world w(limits().idle(beck::duration::max()));
+  echo_world w(limits{.ping_interval = beck::duration::max()});
   peer& silent = w.start();
   w.s.listen_to(silent, 24h);
   CHECK(frames_in(silent).empty());
@@ -124,7 +124,7 @@ TEST_CASE("websocket limits: a stream that is not read does not take its peer fo
 }
 
 TEST_CASE("websocket limits: a peer that takes nothing of what is sent is cut") {
-  echo_world w(limits().send(30s).idle(1h));
+  echo_world w(limits{.ping_interval = 1h, .send_timeout = 30s});
   const std::string large = text_frame(std::string(60'000, 'l'));
   peer& deaf = w.start();
   for (int i = 0; i < 20; ++i) w.s.step(deaf, large);
@@ -146,7 +146,7 @@ TEST_CASE("websocket limits: a peer that takes nothing of what is sent is cut") 
 }
 
 TEST_CASE("websocket limits: the time for a pong begins when the ping has left the queue") {
-  echo_world w(limits().idle(30s).pong(10s));
+  echo_world w(limits{.ping_interval = 30s, .pong_timeout = 10s});
   const std::string large(60'000, 'l');
   peer& slow = w.start();
   for (int i = 0; i < 6; ++i) w.s.step(slow, text_frame(large));
@@ -169,9 +169,9 @@ TEST_CASE("websocket limits: the time for a pong begins when the ping has left t
 
 TEST_CASE("websocket limits: a ping that fills the queue, and leaves at once, is waited for, too") {
   std::vector<error_code> ends;
-  const limits most = limits().idle(30s).pong(10s);
+  const limits most = limits{.ping_interval = 30s, .pong_timeout = 10s};
   site s([&](http::request& q, http::response& r) -> task<> {
-    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    auto accepted = co_await accept(q, r, accept_options{.limits = most});
     stream ws = std::move(accepted).value();
     const std::string filling(65'530, 'f');  // with its head two bytes less than is sent at once
     const message most_of_all(message_kind::text, beck::buffer(filling));
@@ -194,7 +194,7 @@ TEST_CASE("websocket limits: a peer that never answers a close frame is waited f
   std::optional<beck::io_result<>> closed;
   std::optional<std::string> failure;
   site s([&](http::request& q, http::response& r) -> task<> {
-    auto accepted = co_await accept(q, r, accept_options().limits(limits().close(3s)));
+    auto accepted = co_await accept(q, r, accept_options{.limits = limits{.close_timeout = 3s}});
     stream ws = std::move(accepted).value();
     auto result = co_await ws.close(close_code::going_away);
     closed.emplace(result);
@@ -205,7 +205,7 @@ TEST_CASE("websocket limits: a peer that never answers a close frame is waited f
   s.listen_to(one, 200ms);
   REQUIRE(closed);
   CHECK(closed->error() == stream_error::close_late);
-  CHECK(*failure == "The peer sent no close frame within limits::close(): 3000 ms");
+  CHECK(*failure == "The peer sent no close frame within limits::close_timeout: 3000 ms");
   CHECK(transcript_of(one) == "close:1001:");
   CHECK(one.done);
   // It goes on sending: that prolongs nothing, and nothing follows the close frame.
@@ -246,7 +246,7 @@ TEST_CASE("websocket limits: a peer that answers a close frame and stays is cut,
 }
 
 TEST_CASE("websocket limits: a flood of pings costs bounded work and memory, and data goes on") {
-  echo_world w(limits().control_frames(500));
+  echo_world w(limits{.control_frames = 500});
   std::string pings;
   for (int i = 0; i < 400; ++i)
     pings += ping_frame(std::string(100, static_cast<char>('a' + i % 26)));
@@ -274,7 +274,7 @@ TEST_CASE("websocket limits: pings of a peer that takes no pong wait in bounded 
   std::size_t queued = 0;
   site s([&](http::request& q, http::response& r) -> task<> {
     auto accepted =
-        co_await accept(q, r, accept_options().limits(limits().control_frames(1'000'000)));
+        co_await accept(q, r, accept_options{.limits = limits{.control_frames = 1'000'000}});
     kept.push_back(std::move(accepted).value());
     end = co_await echo_all(kept[0]);
   });
@@ -316,7 +316,7 @@ TEST_CASE("websocket limits: a pong that waits does not come into the middle of 
 }
 
 TEST_CASE("websocket limits: pings that come slowly for days are no flood") {
-  echo_world w(limits().control_frames(3));
+  echo_world w(limits{.control_frames = 3});
   peer& one = w.start();
   for (int i = 0; i < 2'000; ++i) w.s.both(one, ping_frame(""), 20s);
   w.s.listen_to(one, 1s);
@@ -324,7 +324,7 @@ TEST_CASE("websocket limits: pings that come slowly for days are no flood") {
 }
 
 TEST_CASE("websocket limits: empty parts of a message are counted like pings") {
-  echo_world w(limits().control_frames(50));
+  echo_world w(limits{.control_frames = 50});
   std::string empty = frame(opcode::text, "", part());
   for (int i = 0; i < 100; ++i) empty += frame(opcode::continuation, "", part());
   peer& one = w.start();
@@ -334,7 +334,7 @@ TEST_CASE("websocket limits: empty parts of a message are counted like pings") {
 }
 
 TEST_CASE("websocket limits: a message bomb is refused at its head, without memory") {
-  echo_world w(limits().message_bytes(1000).frame_bytes(800));
+  echo_world w(limits{.frame_bytes = 800, .message_bytes = 1000});
   // 2^62 bytes are announced; nothing of them is waited for.
   peer& one = w.start();
   w.s.step(one, std::string("\x82\xff\x40\0\0\0\0\0\0\0abcd", 14));

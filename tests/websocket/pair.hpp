@@ -21,7 +21,8 @@ namespace beck::websocket::test {
 struct pair_site {
   explicit pair_site(const limits& of_server = limits(), const limits& of_client = limits())
       : ends([this, of_server](http::request& q, http::response& r) -> task<> {
-          const accept_options how = accept_options().limits(of_server).protocols(speaks);
+          const accept_options how = accept_options{.protocols = speaks, .limits = of_server};
+          seen = std::string(q.get("X-More"));
           auto accepted = co_await accept(q, r, how);
           if (accepted.error()) {
             refused = accepted.error();
@@ -42,7 +43,7 @@ struct pair_site {
   }
   /// Connects. Returns the error; without one there is one more of both streams.
   error_code connect(connect_options how = connect_options()) {
-    how.limits(client_limits);
+    how.limits = client_limits;
     const std::size_t before = servers.size();
     std::optional<error_code> done;
     co_spawn(ends.ctx, websocket::connect(*web, url(), how),
@@ -85,6 +86,7 @@ struct pair_site {
   }
 
   std::string speaks;  ///< the subprotocols of the server
+  std::string seen;    ///< the field X-More of the last request
   std::vector<stream> servers, clients;
   error_code refused;
   served ends;

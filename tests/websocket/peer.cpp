@@ -64,9 +64,9 @@ echo();
 
 /// Sends every message back.
 beck::task<> echo(http::request& q, http::response& r) {
-  const auto most = websocket::limits().message_bytes(1 << 20).frame_bytes(1 << 20);
-  auto accepted =
-      co_await websocket::accept(q, r, websocket::accept_options().limits(most).protocols("peer"));
+  const auto most = websocket::limits{.frame_bytes = 1 << 20, .message_bytes = 1 << 20};
+  auto accepted = co_await websocket::accept(
+      q, r, websocket::accept_options{.protocols = "peer", .limits = most});
   if (!accepted) co_return;
   websocket::stream ws = std::move(accepted).value();
   beck::flat_buffer message;
@@ -118,8 +118,8 @@ void require(bool holds, const std::string& what) {
 }
 
 beck::task<> check_echoes(http::client& web, std::string url) {
-  const auto most = websocket::limits().message_bytes(4 << 20).frame_bytes(4 << 20);
-  auto made = co_await websocket::connect(web, url, websocket::connect_options().limits(most));
+  const auto most = websocket::limits{.frame_bytes = 4 << 20, .message_bytes = 4 << 20};
+  auto made = co_await websocket::connect(web, url, websocket::connect_options{.limits = most});
   require(!made.error(), "connect: " + made.error().message());
   websocket::stream ws = std::move(made).value();
   beck::flat_buffer message;

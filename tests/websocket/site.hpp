@@ -41,7 +41,7 @@ inline task<error_code> echo_all(stream& ws) {
 /// A handler that echoes, and what it has seen.
 struct echo_site {
   task<> operator()(http::request& q, http::response& r) const {
-    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    auto accepted = co_await accept(q, r, accept_options{.limits = most});
     if (accepted.error()) co_return;
     stream ws = std::move(accepted).value();
     const error_code end = co_await echo_all(ws);

@@ -25,7 +25,7 @@ namespace {
 constexpr auto text = message_kind::text;
 constexpr auto binary = message_kind::binary;
 
-limits large() { return limits().frame_bytes(1 << 24).message_bytes(1 << 24); }
+limits large() { return limits{.frame_bytes = 1 << 24, .message_bytes = 1 << 24}; }
 
 /// Runs a task for a millisecond at most.
 template <class T>
@@ -131,7 +131,9 @@ CONFORMANCE("websocket: parts of a message are sent as they come, and other writ
 }
 
 CONFORMANCE("websocket: many writers share a stream, and no message is torn") {
-  pair_site s(large(), large().queue_bytes(5000));
+  limits small_queue = large();
+  small_queue.queue_bytes = 5000;
+  pair_site s(large(), small_queue);
   REQUIRE(!s.connect());
   constexpr int writers = 20;
   std::vector<std::string> texts;
@@ -205,8 +207,8 @@ CONFORMANCE("websocket: a peer that is not read makes the writer wait") {
     s.settle();
   }
   CHECK(!ended);
-  CHECK(s.client().queued() <= limits().queue_bytes());
-  CHECK(s.client().queued() > limits().queue_bytes() / 2);
+  CHECK(s.client().queued() <= limits().queue_bytes);
+  CHECK(s.client().queued() > limits().queue_bytes / 2);
   CHECK(written < 1000);  // what the sockets and the queue hold
   for (std::size_t i = 0; i < before; ++i) CHECK((s.run(read_text(s.server())) == data));
   s.ends.run_until([&] { return written > before; });

@@ -42,7 +42,7 @@ struct tally {
   std::size_t started = 0, ended = 0, echoed = 0, closed = 0, whole = 0;
 };
 
-limits bounds() { return limits().idle(20s).pong(10s).send(20s); }
+limits bounds() { return limits{.ping_interval = 20s, .pong_timeout = 10s, .send_timeout = 20s}; }
 
 /// The text of message `number`: from it follows its length, from nothing to several fragments.
 std::string text_of(std::size_t number, std::uint64_t seed) {
@@ -96,7 +96,7 @@ task<> check_echoes(stream& ws, std::uint64_t seed, tally& sum, std::size_t& rea
 
 task<> client_course(http::client& web, std::uint64_t seed, tally& sum) {
   const std::size_t messages = 3 + seed % 9;
-  auto made = co_await connect(web, "ws://10.0.0.1/", connect_options().limits(bounds()));
+  auto made = co_await connect(web, "ws://10.0.0.1/", connect_options{.limits = bounds()});
   if (!made.error()) {
     stream ws = std::move(made).value();
     std::size_t read = 0;

@@ -15,37 +15,15 @@
 
 namespace beck {
 
-/// The options of a group. Every setter returns the object.
-class group_options {
- public:
-  /// Makes the defaults: no limit, and children are never stopped after a return of the body.
-  group_options() noexcept {}
-  /// Sets the grace period for children after the body has returned or been stopped; when it
-  /// expires they are stopped. Default: unlimited after a return, zero after a stop.
-  group_options& drain(duration time) noexcept {
-    drain_ = time;
-    drains_ = true;
-    return *this;
-  }
-  /// Sets the most children at a time. Default: no limit.
-  group_options& limit(std::size_t children_max) noexcept {
-    children_max_ = children_max;
-    return *this;
-  }
-
- private:
-  friend class task_group;
-
-  duration drain_;
-  bool drains_ = false;
-  std::size_t children_max_ = static_cast<std::size_t>(-1);
+/// The options of a group.
+struct group_options {
+  /// The most children at a time. Default: no limit.
+  std::size_t limit = static_cast<std::size_t>(-1);
+  /// The grace period for children after the body has returned or been stopped; when it expires they
+  /// are stopped. The default: no limit after a return, and no time after a stop.
+  duration drain_timeout = duration::min();
 };
-namespace functions {
-
-/// Returns options with a grace period: `co_await task_group::run(body, drain(5s))`.
-inline group_options drain(duration time) noexcept { return group_options().drain(time); }
-
-}  // namespace functions
+static_assert(std::is_trivially_destructible_v<group_options>);
 
 class task_group;
 
@@ -139,7 +117,7 @@ class task_group : private detail::join_point {
   /// Returns the number of children that have not ended.
   std::size_t size() const noexcept { return __atomic_load_n(&children_, __ATOMIC_RELAXED); }
   /// Returns whether size() has reached the limit.
-  bool is_full() const noexcept { return size() >= how_.children_max_; }
+  bool is_full() const noexcept { return size() >= how_.limit; }
 
  private:
   template <class Task>
@@ -173,6 +151,8 @@ class task_group : private detail::join_point {
   void rethrow_if_failed() const {
     if (error_) std::rethrow_exception(error_);
   }
+  /// Returns whether the group has a grace period of its own.
+  bool drains() const noexcept { return how_.drain_timeout != duration::min(); }
   bool start_draining() noexcept;
   void unlink(detail::group_child& gone) noexcept;
   void give_place() noexcept;

@@ -64,79 +64,29 @@ class program_ref {
   void (*call_)(void* object, world& w);
 };
 
-/// The options of check(). A value; each setter returns *this.
-class check_options {
- public:
-  /// Makes the defaults: seeds 0 to 999.
-  check_options() noexcept {}
-
-  /// Sets the seeds: `count`, at least 1, from `first` on. Default: 1,000 from 0 on.
-  check_options& seeds(std::uint64_t first, std::uint64_t count) noexcept {
-    first_ = first;
-    count_ = count;
-    return *this;
-  }
-  /// Sets the settings of the worlds.
-  check_options& settings(const sim::settings& how) noexcept {
-    settings_ = how;
-    return *this;
-  }
-  /// Runs each seed twice: fails if the hashes differ, because the program then depends on
-  /// something outside its world.
-  check_options& twice(bool on = true) noexcept {
-    twice_ = on;
-    return *this;
-  }
+/// The options of check().
+struct check_options {
+  std::uint64_t first_seed = 0;
+  std::uint64_t seeds = 1'000;  ///< how many, at least 1
+  sim::settings settings = {};  ///< of the worlds
+  /// Runs each seed twice: fails if the hashes differ, because the program then depends on something
+  /// outside its world.
+  bool twice = false;
   /// Prints the events in the worlds on the standard error: world::trace().
-  check_options& trace(bool on = true) noexcept {
-    trace_ = on;
-    return *this;
-  }
-  /// Sets a function that is called after each run; with shrink() in a child process.
-  check_options& on_run(void (*call)(std::uint64_t seed, std::uint64_t hash, void* data),
-                        void* data = nullptr) noexcept {
-    on_run_ = call;
-    on_run_data_ = data;
-    return *this;
-  }
+  bool trace = false;
   /// Shrinks the tape of the first failure. Programs then run in child processes, so that a crash
   /// can be shrunk as well, and a candidate with which the program never ends is rejected. A
   /// failing run must fail again: its tape is recorded in the second run.
-  check_options& shrink(bool on = true) noexcept {
-    shrink_ = on;
-    return *this;
-  }
-  /// Sets the most runs of the program while shrinking. Default: 4,000.
-  check_options& tries_max(std::size_t tries) noexcept {
-    tries_max_ = tries;
-    return *this;
-  }
-  /// Runs this tape instead of the seeds. It must live until the check returns.
-  check_options& replay(const tape& recorded) noexcept {
-    replay_ = &recorded;
-    return *this;
-  }
-  /// Sets the command that starts this program, for the line that replays a failure. It must live
-  /// until the check returns.
-  check_options& command(const char* name) noexcept {
-    command_ = name;
-    return *this;
-  }
-
- private:
-  friend struct check_access;
-
-  std::uint64_t first_ = 0;
-  std::uint64_t count_ = 1'000;
-  sim::settings settings_;
-  bool twice_ = false;
-  bool trace_ = false;
-  bool shrink_ = false;
-  std::size_t tries_max_ = 4'000;
-  void (*on_run_)(std::uint64_t seed, std::uint64_t hash, void* data) = nullptr;
-  void* on_run_data_ = nullptr;
-  const tape* replay_ = nullptr;
-  const char* command_ = "";
+  bool shrink = false;
+  std::size_t tries_max = 4'000;  ///< the most runs of the program while shrinking
+  /// A tape to run instead of the seeds. It must live until the check returns.
+  const tape* replay = nullptr;
+  /// A function that is called, with `data`, after each run; with `shrink` in a child process.
+  void (*on_run)(std::uint64_t seed, std::uint64_t hash, void* data) = nullptr;
+  void* data = nullptr;
+  /// The command that starts this program, for the line that replays a failure. It must live until
+  /// the check returns.
+  const char* command = "";
 };
 
 /// The result of a check; true if the program has not failed.

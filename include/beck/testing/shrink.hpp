@@ -16,31 +16,12 @@ struct shrink_progress {
   std::size_t choices = 0;         ///< of the smallest tape yet
 };
 
-/// The options of shrink(). A value; each setter returns *this.
-class shrink_options {
- public:
-  /// Makes the defaults.
-  shrink_options() noexcept {}
-
-  /// Sets the most runs of the program. Default: 4,000.
-  shrink_options& tries_max(std::size_t tries) noexcept {
-    tries_max_ = tries;
-    return *this;
-  }
-  /// Sets a function that is called whenever a smaller tape has been found.
-  shrink_options& on_progress(void (*call)(const shrink_progress&, void* data),
-                              void* data = nullptr) noexcept {
-    call_ = call;
-    data_ = data;
-    return *this;
-  }
-
- private:
-  friend struct shrink_access;
-
-  std::size_t tries_max_ = 4'000;
-  void (*call_)(const shrink_progress&, void* data) = nullptr;
-  void* data_ = nullptr;
+/// The options of shrink().
+struct shrink_options {
+  std::size_t tries_max = 4'000;  ///< the most runs of the program
+  /// A function that is called, with `data`, whenever a smaller tape has been found.
+  void (*on_progress)(const shrink_progress&, void* data) = nullptr;
+  void* data = nullptr;
 };
 
 namespace functions {

@@ -10,72 +10,28 @@
 
 namespace beck {
 
-/// The options of async_copy(). Every setter returns the object.
-class copy_options {
- public:
-  /// Makes the defaults: all bytes, from the beginnings, with the best mechanism.
-  copy_options() noexcept {}
-
-  /// Sets where in the source to begin, in bytes. Default: 0.
-  copy_options& from_offset(std::uint64_t at) noexcept {
-    from_offset_ = at;
-    return *this;
-  }
-  /// Sets where in the target to begin, in bytes. Default: 0.
-  copy_options& to_offset(std::uint64_t at) noexcept {
-    to_offset_ = at;
-    return *this;
-  }
-  /// Sets the number of bytes; it is an error if the source ends before. Default: all bytes that
-  /// the source has after from_offset when the copy starts.
-  copy_options& length(std::uint64_t bytes) noexcept {
-    length_ = bytes;
-    return *this;
-  }
-  /// Sets the number of blocks in flight for reads and writes, 1 to 1,024. The copy uses depth x
-  /// block_bytes bytes of memory. Default: 4.
-  copy_options& depth(std::size_t blocks) noexcept;
-  /// Sets the size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB. Default:
-  /// 256 KiB.
-  copy_options& block_bytes(std::size_t bytes) noexcept;
-  /// Allows only this mechanism. If it does not work, the copy ends with its error.
-  copy_options& only(transfer_mechanism which) noexcept {
-    only_ = which;
-    return *this;
-  }
-  /// Calls `function(std::uint64_t bytes)` whenever the number of bytes complete from the front
-  /// grows, with that number, on a thread that runs the target's context. `function` must outlive
-  /// the copy and not throw.
-  template <class Function>
-  copy_options& progress(Function& function) noexcept {
-    progress_ = detail::progress_sink::to(function);
-    return *this;
-  }
-
-  /// Returns where in the source to begin.
-  std::uint64_t from_offset() const noexcept { return from_offset_; }
-  /// Returns where in the target to begin.
-  std::uint64_t to_offset() const noexcept { return to_offset_; }
-  /// Returns the number of bytes, or to_the_end.
-  std::uint64_t length() const noexcept { return length_; }
-  /// Returns the number of blocks in flight.
-  std::size_t depth() const noexcept { return depth_; }
-  /// Returns the size of a block in bytes.
-  std::size_t block_bytes() const noexcept { return block_bytes_; }
-  /// Returns the only mechanism allowed, or automatic.
-  transfer_mechanism only() const noexcept { return only_; }
-  /// Returns the progress function.
-  const detail::progress_sink& progress() const noexcept { return progress_; }
-
- private:
-  std::uint64_t from_offset_ = 0;
-  std::uint64_t to_offset_ = 0;
-  std::uint64_t length_ = to_the_end;
-  std::size_t depth_ = 4;
-  std::size_t block_bytes_ = 262'144;
-  detail::progress_sink progress_;
-  transfer_mechanism only_ = transfer_mechanism::automatic;
+/// The options of async_copy(). Trivially destructible, as every struct of options, so that they may
+/// be written in braces inside a co_await expression (docs/coroutines.md).
+struct copy_options {
+  std::uint64_t from_offset = 0;  ///< where in the source to begin, in bytes
+  std::uint64_t to_offset = 0;    ///< where in the target to begin, in bytes
+  /// The number of bytes; it is an error if the source ends before. Default: all bytes that the
+  /// source has after from_offset when the copy starts.
+  std::uint64_t length = to_the_end;
+  /// The only mechanism allowed. If it does not work, the copy ends with its error.
+  transfer_mechanism only = transfer_mechanism::automatic;
+  /// The number of blocks in flight for reads and writes: 1 to 1,024; beyond that the nearest bound
+  /// is used. The copy uses depth x block_bytes bytes of memory.
+  std::size_t depth = 4;
+  /// The size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB; beyond that the
+  /// nearest bound is used.
+  std::size_t block_bytes = 262'144;
+  /// A function that is called as `function(std::uint64_t bytes)` whenever the number of bytes
+  /// complete from the front grows, with that number, on a thread that runs the target's context.
+  /// It must outlive the copy and not throw.
+  detail::progress_sink<std::uint64_t> progress = {};
 };
+static_assert(std::is_trivially_destructible_v<copy_options>);
 
 namespace detail {
 

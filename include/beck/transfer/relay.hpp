@@ -30,56 +30,24 @@ struct relay_report {
   detail::relay_direction back;   ///< from the second stream to the first
 };
 
-/// The options of async_relay(). Every setter returns the object.
-class relay_options {
- public:
-  /// Sets the most bytes of each direction that a buffer holds; 0 counts as 1. Default: 64 KiB. (A
-  /// pipe holds as many as the kernel allows, 64 KiB by default.)
-  relay_options& buffer_bytes(std::size_t most) noexcept {
-    buffer_bytes_ = most != 0 ? most : 1;
-    return *this;
-  }
-  /// Allows only this mechanism: splice, which ends with invalid_argument where it does not work,
-  /// or read_write, through a buffer. Any other one ends with invalid_argument. Default: automatic,
-  /// which is splice where that works.
-  relay_options& only(transfer_mechanism mechanism) noexcept {
-    only_ = mechanism;
-    return *this;
-  }
-  /// Sets how long the relay continues without progress after one stream has refused bytes: that
-  /// stream may be silent, or the other one leave its bytes unread, for this long. The end may take
-  /// twice that time. Default: 10 s.
-  relay_options& linger(duration longest) noexcept {
-    linger_ = longest;
-    return *this;
-  }
-  /// Calls `function(const relay_report&)` whenever bytes were passed on or a direction has ended.
-  /// `function` must outlive the relay, and must not throw.
-  template <class Function>
-  relay_options& progress(Function& function) noexcept {
-    to_ = __builtin_addressof(function);
-    tell_ = [](void* to, const relay_report& report) { (*static_cast<Function*>(to))(report); };
-    return *this;
-  }
-
-  /// Returns the size of a buffer.
-  std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  /// Returns the only mechanism allowed, or automatic.
-  transfer_mechanism only() const noexcept { return only_; }
-  /// Returns how long a stream that refuses bytes may be silent.
-  duration linger() const noexcept { return linger_; }
-  /// Calls the function for the progress.
-  void tell(const relay_report& report) const {
-    if (tell_ != nullptr) tell_(to_, report);
-  }
-
- private:
-  std::size_t buffer_bytes_ = 65'536;
-  transfer_mechanism only_ = transfer_mechanism::automatic;
-  duration linger_ = duration(10'000'000'000);
-  void* to_ = nullptr;
-  void (*tell_)(void*, const relay_report&) = nullptr;
+/// The options of async_relay().
+struct relay_options {
+  /// The only mechanism allowed: splice, which ends with invalid_argument where it does not work, or
+  /// read_write, through a buffer. Any other one ends with invalid_argument. Default: splice where
+  /// that works.
+  transfer_mechanism only = transfer_mechanism::automatic;
+  /// The most bytes of each direction that a buffer holds; 0 counts as 1. (A pipe holds as many as
+  /// the kernel allows, 64 KiB by default.)
+  std::size_t buffer_bytes = 65'536;
+  /// How long the relay continues without progress after one stream has refused bytes: that stream
+  /// may be silent, or the other one leave its bytes unread, for this long. The end may take twice
+  /// that time. Default: 10 s.
+  duration linger_timeout = duration(10'000'000'000);
+  /// A function that is called as `function(const relay_report&)` whenever bytes were passed on or a
+  /// direction has ended. It must outlive the relay, and must not throw.
+  detail::progress_sink<const relay_report&> progress = {};
 };
+static_assert(std::is_trivially_destructible_v<relay_options>);
 
 namespace functions {
 
@@ -88,7 +56,7 @@ namespace functions {
 /// continues. An error of either stream ends the relay with that error; both streams stay open. If
 /// a stream refuses bytes (broken_pipe, connection_reset), it is first read to its end, so that a
 /// reason sent by its peer before the close is passed on; if that peer stays silent instead, the
-/// relay ends after relay_options::linger(). The value is the report, also with an error. Each
+/// relay ends after relay_options::linger_timeout. The value is the report, also with an error. Each
 /// direction is spliced through its own pipe if the kernel can do that for its two streams, else it
 /// goes through a buffer; the report names the mechanism. Memory is bounded: a stream that is not
 /// read stops the stream that sends to it.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace beck {
 
@@ -23,7 +24,7 @@ const char* to_string(transfer_mechanism which) noexcept;
 struct transfer_report {
   std::uint64_t bytes = 0;  ///< from the front on; more bytes after them may have been written
   transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
-  /// Bytes of transmit_options::prefix() that were sent; they are not counted in `bytes`.
+  /// Bytes of transmit_options::prefix that were sent; they are not counted in `bytes`.
   std::uint64_t prefix_bytes = 0;
 };
 
@@ -32,24 +33,25 @@ inline constexpr std::uint64_t to_the_end = static_cast<std::uint64_t>(-1);
 
 namespace detail {
 
-/// A function that is called with the number of bytes moved. Does not own it.
+/// A function that is called with the progress of a transfer. Does not own it.
+template <class Progress>
 class progress_sink {
  public:
-  progress_sink() noexcept = default;
+  constexpr progress_sink() noexcept = default;
   template <class Function>
-  static progress_sink to(Function& function) noexcept {
-    progress_sink made;
-    made.function_ = __builtin_addressof(function);
-    made.call_ = [](void* who, std::uint64_t bytes) { (*static_cast<Function*>(who))(bytes); };
-    return made;
-  }
-  void tell(std::uint64_t bytes) const {
-    if (call_ != nullptr) call_(function_, bytes);
+    requires(!std::is_same_v<Function, progress_sink> && std::is_invocable_v<Function&, Progress>)
+  constexpr progress_sink(Function& function) noexcept
+      : function_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(function)))),
+        call_(
+            [](void* object, Progress progress) { (*static_cast<Function*>(object))(progress); }) {}
+
+  void tell(Progress progress) const {
+    if (call_ != nullptr) call_(function_, progress);
   }
 
  private:
   void* function_ = nullptr;
-  void (*call_)(void*, std::uint64_t) = nullptr;
+  void (*call_)(void*, Progress) = nullptr;
 };
 
 }  // namespace detail

@@ -12,59 +12,28 @@
 
 namespace beck {
 
-/// The options of async_transmit(). Every setter returns the object.
-class transmit_options {
- public:
-  /// Makes the defaults.
-  transmit_options() noexcept {}
-
-  /// Sets the number of blocks that are read ahead for reads and writes, 1 to 1,024. The
-  /// transmission uses depth x block_bytes bytes of memory. Default: 2.
-  transmit_options& depth(std::size_t blocks) noexcept;
-  /// Sets the size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB. Default:
-  /// 128 KiB.
-  transmit_options& block_bytes(std::size_t bytes) noexcept;
-  /// Allows only send_file or only read_write. If it does not work, the transmission ends with its
-  /// error; any other mechanism ends with invalid_argument.
-  transmit_options& only(transfer_mechanism which) noexcept {
-    only_ = which;
-    return *this;
-  }
-  /// Sends these bytes before the file, such as the head of an HTTP response. On a socket they
+/// The options of async_transmit().
+struct transmit_options {
+  /// The only mechanism allowed: send_file or read_write. If it does not work, the transmission ends
+  /// with its error; any other mechanism ends with invalid_argument.
+  transfer_mechanism only = transfer_mechanism::automatic;
+  /// The number of blocks that are read ahead for reads and writes: 1 to 1,024; beyond that the
+  /// nearest bound is used. The transmission uses depth x block_bytes bytes of memory.
+  std::size_t depth = 2;
+  /// The size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB; beyond that the
+  /// nearest bound is used.
+  std::size_t block_bytes = 131'072;
+  /// Bytes that are sent before the file, such as the head of an HTTP response. On a socket they
   /// share packets with the first bytes of the file (MSG_MORE). They are sent when the first bytes
   /// of the file are in memory, also for an empty file, and counted only in
-  /// transfer_report::prefix_bytes. The memory must stay valid until the completion. Default: none.
-  transmit_options& prefix(const_buffer bytes) noexcept {
-    prefix_ = bytes;
-    return *this;
-  }
-  /// Calls `function(std::uint64_t bytes)` with the number of bytes of the file sent so far,
-  /// whenever it grows, on a thread that runs the stream's context. `function` must outlive the
-  /// operation and not throw.
-  template <class Function>
-  transmit_options& progress(Function& function) noexcept {
-    progress_ = detail::progress_sink::to(function);
-    return *this;
-  }
-
-  /// Returns the number of blocks.
-  std::size_t depth() const noexcept { return depth_; }
-  /// Returns the size of a block in bytes.
-  std::size_t block_bytes() const noexcept { return block_bytes_; }
-  /// Returns the only mechanism allowed, or automatic.
-  transfer_mechanism only() const noexcept { return only_; }
-  /// Returns the bytes that are sent before the file.
-  const_buffer prefix() const noexcept { return prefix_; }
-  /// Returns the progress function.
-  const detail::progress_sink& progress() const noexcept { return progress_; }
-
- private:
-  std::size_t depth_ = 2;
-  std::size_t block_bytes_ = 131'072;
-  const_buffer prefix_;
-  detail::progress_sink progress_;
-  transfer_mechanism only_ = transfer_mechanism::automatic;
+  /// transfer_report::prefix_bytes. The memory must stay valid until the completion.
+  const_buffer prefix = {};
+  /// A function that is called as `function(std::uint64_t bytes)` with the number of bytes of the
+  /// file sent so far, whenever it grows, on a thread that runs the stream's context. It must
+  /// outlive the operation and not throw.
+  detail::progress_sink<std::uint64_t> progress = {};
 };
+static_assert(std::is_trivially_destructible_v<transmit_options>);
 
 namespace detail {
 

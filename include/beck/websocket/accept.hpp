@@ -7,49 +7,28 @@
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 #include <beck/websocket/stream.hpp>
-#include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <string_view>
+#include <type_traits>
 
 namespace beck::websocket {
 
-/// How a server accepts connections. Every setter returns the object. A value.
-class accept_options {
- public:
-  /// Makes the defaults.
-  accept_options() noexcept {}
-
-  /// Sets the limits of the connection. Default: websocket::limits().
-  accept_options& limits(const websocket::limits& most) noexcept {
-    limits_ = most;
-    return *this;
-  }
-  /// Sets the subprotocols that the server speaks, separated by commas, the best first. The first
-  /// one that the client offers is chosen. A client that offers none of them is accepted without a
-  /// subprotocol. Default: none.
-  accept_options& protocols(std::string_view list) {
-    protocols_ = list;
-    return *this;
-  }
-  /// Sets the origins of the pages whose scripts may connect, separated by commas, such as
+/// How a server accepts connections. accept() copies the texts.
+struct accept_options {
+  /// The subprotocols that the server speaks, separated by commas, the best first. The first one
+  /// that the client offers is chosen. A client that offers none of them is accepted without a
+  /// subprotocol.
+  std::string_view protocols = {};
+  /// The origins of the pages whose scripts may connect, separated by commas, such as
   /// "https://app.example, http://localhost:8080"; "*": all. Two kinds of clients may always
   /// connect: pages of the server itself, whose origin has the host and port of the request (a
   /// missing port is the scheme's) and, over TLS, the scheme https; and clients that are no
   /// browsers and send no Origin field. Browsers let the scripts of every page connect to every
-  /// server, with the user's cookies: only this check stops them. Default: none.
-  accept_options& origins(std::string_view list) {
-    origins_ = list;
-    return *this;
-  }
-
-  const websocket::limits& limits() const noexcept { return limits_; }
-  std::string_view protocols() const noexcept { return protocols_; }
-  std::string_view origins() const noexcept { return origins_; }
-
- private:
-  websocket::limits limits_;
-  std::string protocols_;
-  std::string origins_;
+  /// server, with the user's cookies: only this check stops them.
+  std::string_view origins = {};
+  /// The limits of the connection.
+  websocket::limits limits = {};
 };
+static_assert(std::is_trivially_destructible_v<accept_options>);
 
 namespace functions {
 
@@ -67,7 +46,7 @@ namespace functions {
 /// bad_key, bad_origin; broken_pipe if the connection is gone. Throws as response::take_over().
 /// Thread: that of the handler. Lifetime: `q` and `reply` live until the task ends.
 task<io_result<stream>> accept(http::request& q, http::response& reply,
-                               accept_options how = accept_options());
+                               const accept_options& how = accept_options());
 
 }  // namespace functions
 using namespace functions;

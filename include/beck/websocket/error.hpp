@@ -59,22 +59,22 @@ enum class stream_error : int {
   bad_close,                ///< a close frame with one byte, or a code that must not be sent
   bad_text,                 ///< text, or the reason of a close frame, is not UTF-8: 1007
   // the peer breaks a limit
-  frame_too_long,    ///< limits::frame_bytes(): 1009
-  message_too_long,  ///< limits::message_bytes(), or the buffer of read(): 1009
-  too_many_control,  ///< limits::control_frames(): 1008
+  frame_too_long,    ///< limits::frame_bytes: 1009
+  message_too_long,  ///< limits::message_bytes, or the buffer of read(): 1009
+  too_many_control,  ///< limits::control_frames: 1008
   // ends
   closed,           ///< by a close frame; see stream::peer_code() and peer_reason()
   cut_short,        ///< the connection has ended without a close frame
-  pong_late,        ///< nothing arrived for limits::pong() after a ping
-  send_late,        ///< the peer took no byte for limits::send()
-  close_late,       ///< no close frame arrived within limits::close()
-  queue_full,       ///< more than limits::queue_bytes() queued, and limits::drop_when_full()
+  pong_late,        ///< nothing arrived for limits::pong_timeout after a ping
+  send_late,        ///< the peer took no byte for limits::send_timeout
+  close_late,       ///< no close frame arrived within limits::close_timeout
+  queue_full,       ///< more than limits::queue_bytes queued, and limits::drop_when_full
   write_cancelled,  ///< a write was cancelled after it had sent a part of its message
   // handshakes
   no_upgrade,   ///< a request that does not ask for WebSocket: 400, 405 or 426
   bad_version,  ///< another version than 13: 426
   bad_key,      ///< Sec-WebSocket-Key is not 16 bytes in base64: 400
-  bad_origin,   ///< accept_options::origins() does not have the page's origin: 403
+  bad_origin,   ///< accept_options::origins does not have the page's origin: 403
   bad_url,      ///< neither ws: nor wss:
   bad_reply,    ///< 101 with fields that do not answer the request
 };

@@ -75,7 +75,7 @@ class stream {
   task<io_result<message_part>> read_some(mutable_buffer to);
 
   /// Sends a message. Completes when all of it was sent, or copied into the queue, which is sent in
-  /// the background; waits while limits::queue_bytes() are queued. A message above 64 KiB, or above
+  /// the background; waits while limits::queue_bytes are queued. A message above 64 KiB, or above
   /// the bound of the queue, is sent in fragments. `data` must live until the task ends. Text must
   /// be UTF-8, which is not checked.
   /// Messages are sent in the order in which their writes began.
@@ -87,13 +87,13 @@ class stream {
   task<io_result<>> write_part(message_kind kind, const_buffer data, bool is_last);
   /// Queues a message and never waits: for broadcasts. The loop later sends all queued messages
   /// together. Errors: would_block if the message does not fit into the queue now; it is not sent.
-  /// With limits::drop_when_full() queue_full instead, and the connection is ended; message_size if
+  /// With limits::drop_when_full queue_full instead, and the connection is ended; message_size if
   /// it never fits; no_memory; the connection's. Does not overtake the parts of a message, but may
   /// overtake waiting writes. Requires that `what` is not empty.
   [[nodiscard]] error_code send(const message& what) noexcept;
 
   /// Ends the connection: sends a close frame after the queued messages, and waits for the peer's
-  /// close frame and the end of the socket, for at most limits::close(). Drops messages that arrive
+  /// close frame and the end of the socket, for at most limits::close_timeout. Drops messages that arrive
   /// meanwhile, unless a read is under way. No error if the peer has answered; the error of the
   /// socket if it took no more. Throws std::invalid_argument if `code` must not be sent
   /// (may_be_sent()), or if `reason`, which is UTF-8, has more than 123 bytes. Cancellation: the

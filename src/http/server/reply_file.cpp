@@ -113,13 +113,13 @@ task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
     if (!sent) co_return file_result(make_error_code(error::operation_aborted), 0);
   }
   transmit_options how;
-  if (queue.gather(parts) == 1) how.prefix(parts[0]);
+  if (queue.gather(parts) == 1) how.prefix = parts[0];
   std::uint64_t counted = 0;
   auto count = [&](std::uint64_t sent) {
     output_.writer().note_sent(static_cast<std::size_t>(sent - counted));
     counted = sent;
   };
-  how.progress(count);
+  how.progress = count;
   output_.writer().lend();
   io_result<transfer_report> sent;
   try {

@@ -255,7 +255,7 @@ CONFORMANCE_ON(beck::test::kernel,
     beck::stream_file from(*ctx, "/dev/zero", beck::stream_file::read_only);
     beck::stream_file to(*ctx, "/dev/null", beck::stream_file::write_only);
     opened = true;
-    const auto how = beck::copy_options().length(std::uint64_t{1} << 50);
+    const auto how = beck::copy_options{.length = std::uint64_t{1} << 50};
     beck::ignore(co_await beck::async_copy(from, to, how));
   };
   beck::co_spawn(*ctx, copy, beck::detached);

@@ -19,7 +19,6 @@
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
-using beck::drain;
 using beck::group_options;
 using beck::task_group;
 using beck::error::operation_aborted;
@@ -94,7 +93,7 @@ CONFORMANCE("the first exception of a child stops the body and the others, and i
       co_await wait_for(ctx, 1h, finished, stopped);
     };
     try {
-      co_await task_group::run(body, drain(1h));
+      co_await task_group::run(body, {.drain_timeout = 1h});
     } catch (const std::runtime_error& e) {
       what = e.what();
     }
@@ -135,7 +134,7 @@ CONFORMANCE("children have the time to drain after the body's end, and are stopp
       group.spawn(wait_for(ctx, 1h, finished, stopped));
       co_return;
     };
-    co_await task_group::run(body, drain(5ms));
+    co_await task_group::run(body, {.drain_timeout = 5ms});
   });
   CHECK(finished == 1);
   CHECK(stopped == 1);
@@ -155,7 +154,8 @@ CONFORMANCE("a stop ends the body at once and the children after the time to dra
       source.request_stop();
       co_await wait_for(ctx, 1h, finished, body_stopped);
     };
-    auto whole = co_await beck::with_stop(source.get_token(), task_group::run(body, drain(20ms)));
+    auto whole = co_await beck::with_stop(source.get_token(),
+                                          task_group::run(body, {.drain_timeout = 20ms}));
     CHECK(whole.error() == operation_aborted);
   });
   CHECK(body_stopped == 1);
@@ -180,7 +180,7 @@ CONFORMANCE("a stop without time to drain, and a deadline, stop the children at 
       group.spawn(wait_for(ctx, 1h, finished, stopped));
       co_return;
     };
-    auto late = co_await beck::timeout(task_group::run(slow, drain(1h)), 1ms);
+    auto late = co_await beck::timeout(task_group::run(slow, {.drain_timeout = 1h}), 1ms);
     CHECK(late.error() == beck::error::timeout);
     CHECK(stopped == 2);
   });
@@ -229,7 +229,7 @@ CONFORMANCE("a full group refuses, says so, or lets wait in order") {
           co_await beck::timeout(group.async_spawn(wait_for(ctx, 1ms, finished, stopped)), 0s);
       CHECK((full.error() == beck::error::timeout || !full.error()));
     };
-    co_await task_group::run(body, group_options().limit(2));
+    co_await task_group::run(body, group_options{.limit = 2});
   });
   CHECK(most <= 2);
   CHECK(finished >= 23);
@@ -271,7 +271,8 @@ CONFORMANCE("a server accepts, serves and is stopped; its sessions finish what t
   };
   co_spawn(ctx, client, beck::detached);
   run_task(ctx, [&]() -> beck::task<> {
-    auto whole = co_await beck::with_stop(source.get_token(), task_group::run(server, drain(10s)));
+    auto whole = co_await beck::with_stop(source.get_token(),
+                                          task_group::run(server, {.drain_timeout = 10s}));
     CHECK(whole.error() == operation_aborted);
   });
   CHECK(sessions_ended == 1);
@@ -289,7 +290,7 @@ CONFORMANCE("a context that goes takes a group and its children with it") {
             for (int i = 0; i < 10; ++i) group.spawn(wait_for(ctx, 1h, finished, stopped));
             co_await wait_for(ctx, 1h, finished, stopped);
           };
-          co_await task_group::run(body, drain(1h));
+          co_await task_group::run(body, {.drain_timeout = 1h});
         },
         beck::detached);
     ctx.poll();

@@ -57,11 +57,8 @@ CONFORMANCE("a copy that is stopped says what is there, and what is there is rig
   auto stop = [&](std::uint64_t bytes) {
     if (bytes >= 300'000) signal.emit(beck::cancellation_type::terminal);
   };
-  const auto how = copy_options()
-                       .only(transfer_mechanism::read_write)
-                       .depth(1)
-                       .block_bytes(16'384)
-                       .progress(stop);
+  const auto how = copy_options{
+      .only = transfer_mechanism::read_write, .depth = 1, .block_bytes = 16'384, .progress = stop};
   beck::async_copy(files.from, files.to, how,
                    beck::bind_cancellation_slot(signal.slot(),
                                                 [&](beck::error_code error, transfer_report done) {
@@ -84,11 +81,8 @@ CONFORMANCE("blocks that are on their way when a copy is stopped do no harm") {
   beck::error_code ec;
   transfer_report report;
   auto stop = [&](std::uint64_t) { signal.emit(beck::cancellation_type::terminal); };
-  const auto how = copy_options()
-                       .only(transfer_mechanism::read_write)
-                       .depth(16)
-                       .block_bytes(16'384)
-                       .progress(stop);
+  const auto how = copy_options{
+      .only = transfer_mechanism::read_write, .depth = 16, .block_bytes = 16'384, .progress = stop};
   beck::async_copy(files.from, files.to, how,
                    beck::bind_cancellation_slot(signal.slot(),
                                                 [&](beck::error_code error, transfer_report done) {
@@ -123,11 +117,10 @@ CONFORMANCE("closing a file during its copy ends it with operation_aborted") {
       fill(files.from, pattern(1 << 20));
       auto close = [&](std::uint64_t) { source ? files.from.close() : files.to.close(); };
       beck::error_code ec;
-      const auto how = copy_options()
-                           .only(transfer_mechanism::read_write)
-                           .depth(1)  // else others may have finished before the first one
-                           .block_bytes(65'536)
-                           .progress(close);
+      const auto how = copy_options{.only = transfer_mechanism::read_write,
+                                    .depth = 1,  // else others may have finished before the first
+                                    .block_bytes = 65'536,
+                                    .progress = close};
       const transfer_report done = files.copy(ctx, how, ec);
       CHECK(ec == beck::error::operation_aborted);
       CHECK(done.bytes > 0);
@@ -149,7 +142,7 @@ CONFORMANCE("a file that is destroyed during its copy ends it with operation_abo
     auto destroy = [&](std::uint64_t) { to.reset(); };
     beck::error_code error;
     std::uint64_t bytes = 0;
-    beck::async_copy(*from, *to, copy_options().only(which).depth(1).progress(destroy),
+    beck::async_copy(*from, *to, copy_options{.only = which, .depth = 1, .progress = destroy},
                      [&](beck::error_code ec, transfer_report done) {
                        error = ec;
                        bytes = done.bytes;
@@ -171,7 +164,7 @@ CONFORMANCE("a context is destroyed in the middle of copies, and nothing stays b
     random_access_file to(ctx, place.path("to"), for_writing);
     fill(from, pattern(1 << 20));
     auto stop = [&](std::uint64_t) { ctx.stop(); };
-    const auto how = copy_options().only(which).block_bytes(65'536).progress(stop);
+    const auto how = copy_options{.only = which, .block_bytes = 65'536, .progress = stop};
     beck::async_copy(from, to, how, [](beck::error_code, transfer_report) {});
     beck::async_copy(from, to, how, [](beck::error_code, transfer_report) { CHECK(false); });
     ctx.run_one();
@@ -236,7 +229,7 @@ CONFORMANCE_ON(beck::test::kernel, "holes of a source become holes of an empty t
   }
   for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
     files.to.resize(0);
-    const transfer_report done = files.copy(ctx, copy_options().only(which));
+    const transfer_report done = files.copy(ctx, copy_options{.only = which});
     CHECK(done.bytes == size);
     CHECK(files.to.size() == size);
     for (const std::uint64_t at : blocks) {
@@ -257,7 +250,7 @@ CONFORMANCE_ON(beck::test::kernel, "devices have no end, so a length ends their 
   random_access_file null(ctx, "/dev/null", file_object::write_only);
   random_access_file full(ctx, "/dev/full", file_object::write_only);
   run_task(ctx, [&]() -> beck::task<> {
-    auto made = co_await beck::async_copy(zero, to, copy_options().length(1'000'000));
+    auto made = co_await beck::async_copy(zero, to, copy_options{.length = 1'000'000});
     CHECK_FALSE(made.error());
     CHECK((*made).mechanism == transfer_mechanism::read_write);
     auto gone = co_await beck::async_copy(to, null);
@@ -266,7 +259,7 @@ CONFORMANCE_ON(beck::test::kernel, "devices have no end, so a length ends their 
     auto none = co_await beck::async_copy(to, full);
     CHECK(none.error() == std::errc::no_space_on_device);
     CHECK((*none).bytes == 0);
-    const auto splice = copy_options().length(4096).only(transfer_mechanism::copy_range);
+    const auto splice = copy_options{.length = 4096, .only = transfer_mechanism::copy_range};
     auto refused = co_await beck::async_copy(zero, to, splice);
     CHECK(refused.error() == beck::error::invalid_argument);
   });
@@ -295,7 +288,7 @@ CONFORMANCE_ON(beck::test::epoll, "a copy on a context that several threads run 
   std::uint64_t bytes = 0;
   for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
     files.to.resize(0);
-    beck::async_copy(files.from, files.to, copy_options().only(which).block_bytes(16'384),
+    beck::async_copy(files.from, files.to, copy_options{.only = which, .block_bytes = 16'384},
                      [&](beck::error_code ec, transfer_report done) {
                        CHECK_FALSE(ec);
                        bytes = done.bytes;
@@ -319,7 +312,7 @@ CONFORMANCE_ON(beck::test::kernel, "direct files are copied in whole sectors") {
   beck::error_code ec;
   files.from.open(files.place.path("from"), file_object::read_only | file_object::direct, ec);
   if (ec == std::errc::invalid_argument) SKIP_CASE("this file system has no direct transfers");
-  const auto how = copy_options().only(transfer_mechanism::read_write).block_bytes(8192);
+  const auto how = copy_options{.only = transfer_mechanism::read_write, .block_bytes = 8192};
   CHECK(files.copy(ctx, how).bytes == data.size());
   CHECK(contents(files.to) == data);
   files.to.close();

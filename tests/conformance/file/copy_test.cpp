@@ -61,7 +61,7 @@ CONFORMANCE("a part of a file is copied to another place, and the rest of the ta
   fill(files.from, data);
   fill(files.to, old);
   const auto done =
-      files.copy(ctx, copy_options().from_offset(777).to_offset(50'001).length(9'999));
+      files.copy(ctx, copy_options{.from_offset = 777, .to_offset = 50'001, .length = 9'999});
   CHECK(done.bytes == 9'999);
   std::string expected = old;
   expected.replace(50'001, 9'999, data, 777, 9'999);
@@ -76,8 +76,8 @@ CONFORMANCE("blocks of every number and size give the same copy") {
   for (const std::size_t depth : {1u, 2u, 3u, 16u, 64u}) {
     for (const std::size_t block : {1u, 4096u, 8192u, 1u << 20}) {
       files.to.resize(0);
-      const auto how =
-          copy_options().only(transfer_mechanism::read_write).depth(depth).block_bytes(block);
+      const auto how = copy_options{
+          .only = transfer_mechanism::read_write, .depth = depth, .block_bytes = block};
       const transfer_report done = files.copy(ctx, how);
       CHECK(done.bytes == data.size());
       CHECK(done.mechanism == transfer_mechanism::read_write);
@@ -95,7 +95,7 @@ CONFORMANCE("a named mechanism is the one that is used, or its error is the resu
                            transfer_mechanism::splice, transfer_mechanism::read_write}) {
     files.to.resize(0);
     beck::error_code ec;
-    const transfer_report done = files.copy(ctx, copy_options().only(which), ec);
+    const transfer_report done = files.copy(ctx, copy_options{.only = which}, ec);
     if (where == beck::test::on_sim && which != transfer_mechanism::read_write) {
       CHECK(ec == beck::error::operation_not_supported);
       CHECK(done.bytes == 0);
@@ -115,7 +115,7 @@ CONFORMANCE("a source that is shorter than asked for ends a copy with eof, and w
   fill(files.from, data);
   for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
     beck::error_code ec;
-    const auto how = copy_options().length(100'000).block_bytes(4096).only(which);
+    const auto how = copy_options{.length = 100'000, .only = which, .block_bytes = 4096};
     const transfer_report done = files.copy(ctx, how, ec);
     CHECK(ec == beck::error::eof);
     CHECK(done.bytes == data.size());
@@ -133,11 +133,10 @@ CONFORMANCE("a source that shrinks during its copy ends it with eof") {
     if (files.from.size() == data.size()) files.from.resize(600'000, ignored);
   };
   beck::error_code ec;
-  const auto how = copy_options()
-                       .only(transfer_mechanism::read_write)
-                       .depth(1)
-                       .block_bytes(65'536)
-                       .progress(shrink);
+  const auto how = copy_options{.only = transfer_mechanism::read_write,
+                                .depth = 1,
+                                .block_bytes = 65'536,
+                                .progress = shrink};
   const transfer_report done = files.copy(ctx, how, ec);
   CHECK(ec == beck::error::eof);
   CHECK(done.bytes <= 600'000);
@@ -159,7 +158,7 @@ CONFORMANCE_ON(beck::test::kernel, "a source with holes ends a copy with eof whe
       for (const std::uint64_t begin : {0u, 12'288u, 1u << 20, 3u << 20}) {
         files.to.resize(0);
         beck::error_code ec;
-        const auto how = copy_options().from_offset(begin).length(5 << 20).only(which);
+        const auto how = copy_options{.from_offset = begin, .length = 5 << 20, .only = which};
         const transfer_report done = files.copy(ctx, how, ec);
         CHECK(ec == beck::error::eof);
         CHECK(done.bytes == (1u << 20) - std::min<std::uint64_t>(begin, 1u << 20));
@@ -178,7 +177,7 @@ CONFORMANCE_ON(beck::test::kernel, "a copy that ends in a hole of its source has
   const std::string data = pattern(8192);
   CHECK(files.from.write_some_at(0, beck::buffer(data)) == data.size());
   CHECK(files.from.write_some_at(2 << 20, beck::buffer(data)) == data.size());
-  const transfer_report done = files.copy(ctx, copy_options().length(1 << 20));
+  const transfer_report done = files.copy(ctx, copy_options{.length = 1 << 20});
   CHECK(done.bytes == 1u << 20);
   CHECK((contents(files.to) == contents(files.from).substr(0, 1 << 20)));
 }
@@ -195,7 +194,7 @@ CONFORMANCE_ON(beck::test::kernel,
     if (bytes == 1u << 20) files.from.resize(2 << 20);
   };
   beck::error_code ec;
-  const transfer_report done = files.copy(ctx, copy_options().progress(shrink), ec);
+  const transfer_report done = files.copy(ctx, copy_options{.progress = shrink}, ec);
   CHECK(ec == beck::error::eof);
   CHECK(done.bytes == 2u << 20);
   CHECK((contents(files.to) == contents(files.from)));
@@ -212,7 +211,7 @@ CONFORMANCE("what is appended to a source after the start is not copied") {
       files.from.write_some_at(data.size(), beck::buffer("more", 4), ignored);
   };
   const transfer_report done =
-      files.copy(ctx, copy_options().depth(2).block_bytes(65'536).progress(grow));
+      files.copy(ctx, copy_options{.depth = 2, .block_bytes = 65'536, .progress = grow});
   CHECK(done.bytes == data.size());
   CHECK(contents(files.to) == data);
 }
@@ -226,7 +225,7 @@ CONFORMANCE("progress only grows, and ends with everything") {
     files.to.resize(0);
     std::vector<std::uint64_t> seen;
     auto note = [&](std::uint64_t bytes) { seen.push_back(bytes); };
-    files.copy(ctx, copy_options().only(which).block_bytes(65'536).progress(note));
+    files.copy(ctx, copy_options{.only = which, .block_bytes = 65'536, .progress = note});
     REQUIRE_FALSE(seen.empty());
     CHECK(seen.back() == data.size());
     for (std::size_t i = 1; i < seen.size(); ++i) CHECK(seen[i - 1] < seen[i]);
@@ -278,7 +277,7 @@ CONFORMANCE("a copy from a file that cannot be read, or to one that cannot be wr
   files.to.open(files.place.path("to"), file_object::read_only);
   for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
     beck::error_code ec;
-    CHECK(files.copy(ctx, copy_options().only(which), ec).bytes == 0);
+    CHECK(files.copy(ctx, copy_options{.only = which}, ec).bytes == 0);
     CHECK(ec == beck::error::bad_descriptor);
   }
 }
@@ -293,9 +292,9 @@ CONFORMANCE("the same bytes of one file are not copied onto themselves") {
   run_task(ctx, [&]() -> beck::task<> {
     auto same = co_await beck::async_copy(file, file);
     CHECK(same.error() == beck::error::invalid_argument);
-    auto other = co_await beck::async_copy(file, again, copy_options().to_offset(9'999));
+    auto other = co_await beck::async_copy(file, again, copy_options{.to_offset = 9'999});
     CHECK(other.error() == beck::error::invalid_argument);
-    auto behind = co_await beck::async_copy(file, again, copy_options().to_offset(10'000));
+    auto behind = co_await beck::async_copy(file, again, copy_options{.to_offset = 10'000});
     CHECK_FALSE(behind.error());
   });
   CHECK(contents(file) == data + data);
@@ -309,7 +308,7 @@ CONFORMANCE("a target that appends gets the bytes in order behind what it has") 
   fill(files.to, "head");
   files.to.close();
   files.to.open(files.place.path("to"), file_object::read_write | file_object::append);
-  const transfer_report done = files.copy(ctx, copy_options().block_bytes(4096));
+  const transfer_report done = files.copy(ctx, copy_options{.block_bytes = 4096});
   CHECK(done.bytes == data.size());
   CHECK(contents(files.to) == "head" + data);
 }

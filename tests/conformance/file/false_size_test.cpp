@@ -117,7 +117,7 @@ struct prefixed_file {
     }
   }
   beck::task<> send(std::uint64_t offset, transmit_options how) {
-    how.prefix(beck::buffer(prefix));
+    how.prefix = beck::buffer(prefix);
     auto [ec, done] =
         co_await beck::async_transmit(line.server, file, offset, beck::to_the_end, how);
     error = ec;
@@ -156,7 +156,7 @@ CONFORMANCE_ON(beck::test::kernel, "a file with a false size is copied whole, or
         files.from.close();
         files.from.open(path, file_object::read_only);
         beck::error_code ec;
-        const auto how = copy_options().only(which).from_offset(offset);
+        const auto how = copy_options{.from_offset = offset, .only = which};
         const transfer_report done = files.copy(ctx, how, ec);
         CHECK((!ec || may_refuse(which)));
         CHECK(ec != beck::error::eof);
@@ -179,7 +179,7 @@ CONFORMANCE_ON(beck::test::kernel, "a file with a false size is transmitted whol
         beck::io_context ctx(context_options());
         random_access_file file(ctx, path, file_object::read_only);
         prefixed_file t(ctx, file);
-        t.exchange(ctx, offset, transmit_options().only(which));
+        t.exchange(ctx, offset, transmit_options{.only = which});
         CHECK((!t.error || may_refuse(which)));
         CHECK(t.error != beck::error::eof);
         CHECK(t.report.bytes == (t.error ? 0 : source.text.size() - offset));
@@ -198,7 +198,7 @@ CONFORMANCE_ON(beck::test::kernel, "a length that a file with a false size does 
   files.from.close();
   files.from.open(source.path, file_object::read_only);
   beck::error_code ec;
-  const transfer_report done = files.copy(ctx, copy_options().length(source.text.size() + 1), ec);
+  const transfer_report done = files.copy(ctx, copy_options{.length = source.text.size() + 1}, ec);
   CHECK(ec == beck::error::eof);
   CHECK(done.bytes == source.text.size());
 }
@@ -214,13 +214,13 @@ CONFORMANCE_ON(beck::test::kernel,
     fill(files.from, data);
     system.more = 3 << 20;
     beck::error_code ec;
-    const auto how = copy_options().only(transfer_mechanism::read_write).block_bytes(4096);
-    const transfer_report done = files.copy(ctx, copy_options(how).depth(depth), ec);
+    constexpr auto only = transfer_mechanism::read_write;
+    const transfer_report done =
+        files.copy(ctx, {.only = only, .depth = depth, .block_bytes = 4096}, ec);
     CHECK_FALSE(ec);
     CHECK(done.bytes == data.size());
     prefixed_file t(ctx, files.from);
-    const auto by_blocks = transmit_options().only(transfer_mechanism::read_write);
-    t.exchange(ctx, 1, transmit_options(by_blocks).block_bytes(4096).depth(depth));
+    t.exchange(ctx, 1, {.only = only, .depth = depth, .block_bytes = 4096});
     CHECK_FALSE(t.error);
     CHECK((t.arrived == t.prefix + data.substr(1)));
     system.more = 0;
@@ -237,12 +237,12 @@ CONFORMANCE_ON(beck::test::kernel, "a mechanism that sees nothing in a file is r
     two_files files(ctx, where);
     fill(files.from, data);
     beck::error_code ec;
-    const transfer_report done = files.copy(ctx, copy_options().only(which), ec);
+    const transfer_report done = files.copy(ctx, copy_options{.only = which}, ec);
     CHECK((ec == std::errc::operation_not_supported) == may_refuse(which));
     CHECK(done.bytes == (ec ? 0 : data.size()));
     if (which == transfer_mechanism::copy_range || which == transfer_mechanism::splice) continue;
     prefixed_file t(ctx, files.from);
-    t.exchange(ctx, 0, transmit_options().only(which));
+    t.exchange(ctx, 0, transmit_options{.only = which});
     CHECK((t.error == std::errc::operation_not_supported) == may_refuse(which));
     CHECK(t.report.bytes == (t.error ? 0 : data.size()));
   }
@@ -255,7 +255,7 @@ CONFORMANCE("a prefix is all that is sent of an empty file up to its end") {
     beck::io_context ctx(context_options());
     two_files files(ctx, where);
     prefixed_file t(ctx, files.from);
-    t.exchange(ctx, 0, transmit_options().only(which));
+    t.exchange(ctx, 0, transmit_options{.only = which});
     CHECK_FALSE(t.error);
     CHECK(t.report.bytes == 0);
     CHECK(t.arrived == t.prefix);

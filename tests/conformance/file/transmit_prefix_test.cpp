@@ -118,7 +118,7 @@ struct replying {
   }
   template <class Stream>
   beck::task<> send(Stream& to, std::uint64_t offset, std::uint64_t bytes, transmit_options how) {
-    how.prefix(beck::buffer(prefix));
+    how.prefix = beck::buffer(prefix);
     auto [ec, done] = co_await beck::async_transmit(to, file, offset, bytes, how);
     error = ec;
     report = done;
@@ -159,7 +159,7 @@ CONFORMANCE("a prefix arrives before the file, and is counted for itself") {
       CAPTURE(bytes);
       beck::io_context ctx(context_options());
       replying s(ctx, where, bytes, 200);
-      s.exchange(ctx, 0, beck::to_the_end, transmit_options().only(which).block_bytes(65'536));
+      s.exchange(ctx, 0, beck::to_the_end, transmit_options{.only = which, .block_bytes = 65'536});
       CHECK_FALSE(s.error);
       CHECK(s.report.bytes == bytes);
       CHECK(s.report.prefix_bytes == 200);
@@ -173,7 +173,7 @@ CONFORMANCE("a prefix is sent without any byte of the file, too") {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}}) {
       beck::io_context ctx(context_options());
       replying s(ctx, where, bytes, 200);
-      s.exchange(ctx, bytes, bytes == 0 ? beck::to_the_end : 0, transmit_options().only(which));
+      s.exchange(ctx, bytes, bytes == 0 ? beck::to_the_end : 0, transmit_options{.only = which});
       CHECK_FALSE(s.error);
       CHECK(s.report.bytes == 0);
       CHECK(s.report.prefix_bytes == 200);
@@ -187,7 +187,7 @@ CONFORMANCE("a prefix that is larger than every buffer on the way arrives whole"
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());
     replying s(ctx, where, 100'000, 9'000'000);
-    s.exchange(ctx, 10, 50'000, transmit_options().only(which));
+    s.exchange(ctx, 10, 50'000, transmit_options{.only = which});
     CHECK_FALSE(s.error);
     CHECK(s.report.bytes == 50'000);
     CHECK(s.report.prefix_bytes == s.prefix.size());
@@ -202,7 +202,8 @@ CONFORMANCE("what was sent of a prefix before a stop is counted exactly") {
     beck::cancellation_signal signal;
     std::uint64_t progress = 0;
     auto note = [&](std::uint64_t bytes) { progress = bytes; };
-    const auto how = transmit_options().only(which).prefix(beck::buffer(s.prefix)).progress(note);
+    const auto how =
+        transmit_options{.only = which, .prefix = beck::buffer(s.prefix), .progress = note};
     beck::async_transmit(s.line.server, s.file, 0, 1'000, how,
                          beck::bind_cancellation_slot(
                              signal.slot(), [&](beck::error_code error, transfer_report done) {
@@ -230,7 +231,7 @@ CONFORMANCE("of a file that cannot be read not even the prefix is sent") {
     replying s(ctx, where, 1'000, 200);
     s.file.close();
     s.file.open(s.place.path("sent"), file_object::write_only);
-    s.exchange(ctx, 0, 10, transmit_options().only(which));
+    s.exchange(ctx, 0, 10, transmit_options{.only = which});
     CHECK(s.error == beck::error::bad_descriptor);
     CHECK(s.report.prefix_bytes == 0);
     CHECK(s.arrived.empty());
@@ -363,7 +364,7 @@ CONFORMANCE_ON(beck::test::kernel, "packets are filled during a long transmissio
         if (sent != bytes) during = fills_packets(s.line.server);
       };
       const auto send = [&]() -> beck::task<> {
-        co_await s.send(s.line.server, 0, beck::to_the_end, transmit_options().progress(look));
+        co_await s.send(s.line.server, 0, beck::to_the_end, transmit_options{.progress = look});
         CHECK(fills_packets(s.line.server) == (before ? 1 : 0));
         s.line.server.close();
       };

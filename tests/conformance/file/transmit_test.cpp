@@ -113,7 +113,7 @@ CONFORMANCE("a whole file arrives in order, larger than every buffer on the way"
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());
     sending s(ctx, where, 2'000'003);
-    s.exchange(ctx, 0, beck::to_the_end, transmit_options().only(which));
+    s.exchange(ctx, 0, beck::to_the_end, transmit_options{.only = which});
     CHECK_FALSE(s.error);
     CHECK(s.report.bytes == s.data.size());
     CHECK(s.arrived == s.data);
@@ -127,7 +127,8 @@ CONFORMANCE("a part of a file arrives, and nothing around it") {
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());
     sending s(ctx, where, 500'000);
-    s.exchange(ctx, 123'457, 200'001, transmit_options().only(which).block_bytes(4096).depth(3));
+    s.exchange(ctx, 123'457, 200'001,
+               transmit_options{.only = which, .depth = 3, .block_bytes = 4096});
     CHECK_FALSE(s.error);
     CHECK(s.report.bytes == 200'001);
     CHECK(s.arrived == s.data.substr(123'457, 200'001));
@@ -138,7 +139,7 @@ CONFORMANCE("a file that ends before its length gives eof, and how much was sent
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());
     sending s(ctx, where, 100'000);
-    s.exchange(ctx, 40'000, 100'000, transmit_options().only(which).block_bytes(16'384));
+    s.exchange(ctx, 40'000, 100'000, transmit_options{.only = which, .block_bytes = 16'384});
     CHECK(s.error == beck::error::eof);
     CHECK(s.report.bytes == 60'000);
     CHECK(s.arrived == s.data.substr(40'000));
@@ -149,7 +150,7 @@ CONFORMANCE("nothing is sent of an empty part, and that is no error") {
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());
     sending s(ctx, where, 1'000);
-    s.exchange(ctx, 500, 0, transmit_options().only(which));
+    s.exchange(ctx, 500, 0, transmit_options{.only = which});
     CHECK_FALSE(s.error);
     CHECK(s.report.bytes == 0);
     CHECK(s.arrived.empty());
@@ -172,7 +173,7 @@ CONFORMANCE("a peer that is gone gives broken_pipe or a reset, and no signal") {
     beck::io_context ctx(context_options());
     sending s(ctx, where, 1'000'000);
     s.pair.b.close();
-    run_task(ctx, s.send(0, beck::to_the_end, transmit_options().only(which)));
+    run_task(ctx, s.send(0, beck::to_the_end, transmit_options{.only = which}));
     CHECK((s.error == beck::error::broken_pipe || s.error == beck::error::connection_reset));
     CHECK(s.report.bytes < s.data.size());
   }
@@ -185,7 +186,7 @@ CONFORMANCE("what was sent before a stop is counted exactly") {
     beck::cancellation_signal signal;
     beck::error_code ec;
     transfer_report report;
-    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options().only(which),
+    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options{.only = which},
                          beck::bind_cancellation_slot(
                              signal.slot(), [&](beck::error_code error, transfer_report done) {
                                ec = error;
@@ -216,7 +217,7 @@ CONFORMANCE("closing the socket or the file ends a transmission with operation_a
           if (!socket) s.file.close();
         };
         s.exchange(ctx, 0, beck::to_the_end,
-                   transmit_options().only(which).block_bytes(65'536).progress(close));
+                   transmit_options{.only = which, .block_bytes = 65'536, .progress = close});
         CHECK(s.error == beck::error::operation_aborted);
         CHECK(s.report.bytes > 0);
         CHECK(s.arrived == s.data.substr(0, s.report.bytes));
@@ -240,7 +241,7 @@ CONFORMANCE(
     };
     beck::error_code error;
     beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end,
-                         transmit_options().only(which).progress(replace),
+                         transmit_options{.only = which, .progress = replace},
                          [&](beck::error_code ec, transfer_report) { error = ec; });
     run_task(ctx, s.receive_all());
     CHECK(error == beck::error::operation_aborted);
@@ -272,7 +273,7 @@ CONFORMANCE("progress tells every byte that is sent") {
     sending s(ctx, where, 700'000);
     std::vector<std::uint64_t> seen;
     auto note = [&](std::uint64_t bytes) { seen.push_back(bytes); };
-    s.exchange(ctx, 0, beck::to_the_end, transmit_options().only(which).progress(note));
+    s.exchange(ctx, 0, beck::to_the_end, transmit_options{.only = which, .progress = note});
     REQUIRE_FALSE(seen.empty());
     CHECK(seen.back() == s.data.size());
     for (std::size_t i = 1; i < seen.size(); ++i) CHECK(seen[i - 1] < seen[i]);
@@ -321,7 +322,7 @@ CONFORMANCE("what is closed already, or cannot be read, sends nothing and says s
     random_access_file unread(ctx, s.place.path("sent"), file_object::write_only);
     auto refused = co_await beck::async_transmit(s.pair.a, unread, 0, 10);
     CHECK(refused.error() == beck::error::bad_descriptor);
-    const auto wrong = transmit_options().only(transfer_mechanism::copy_range);
+    const auto wrong = transmit_options{.only = transfer_mechanism::copy_range};
     auto unknown = co_await beck::async_transmit(s.pair.a, s.file, 0, 10, wrong);
     CHECK(unknown.error() == beck::error::invalid_argument);
     s.pair.a.close();
@@ -383,7 +384,7 @@ CONFORMANCE_ON(beck::test::kernel, "a file that was opened for direct transfers 
   beck::error_code ec;
   s.file.open(s.place.path("sent"), file_object::read_only | file_object::direct, ec);
   if (ec == std::errc::invalid_argument) SKIP_CASE("this file system has no direct transfers");
-  s.exchange(ctx, 0, beck::to_the_end, transmit_options().block_bytes(65'536).depth(3));
+  s.exchange(ctx, 0, beck::to_the_end, transmit_options{.depth = 3, .block_bytes = 65'536});
   CHECK_FALSE(s.error);
   CHECK((s.arrived == s.data));
 }
@@ -423,7 +424,7 @@ CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several thre
     beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
     sending s(ctx, where, 2'000'000);
     beck::co_spawn(ctx, s.receive_all(), beck::detached);
-    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options().only(which),
+    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options{.only = which},
                          [&](beck::error_code ec, transfer_report done) {
                            CHECK_FALSE(ec);
                            CHECK(done.bytes == s.data.size());

@@ -151,6 +151,25 @@ bool holds_without_streams(Code code) {
   return ::waitpid(bare, &status, 0) == bare && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// Makes standard error a pipe for its lifetime.
+class standard_error_to_pipe {
+ public:
+  standard_error_to_pipe() : before_(::dup(STDERR_FILENO)) {
+    REQUIRE(::pipe2(ends_, O_CLOEXEC) == 0);
+    REQUIRE(::dup2(ends_[1], STDERR_FILENO) == STDERR_FILENO);
+  }
+  standard_error_to_pipe(const standard_error_to_pipe&) = delete;
+  standard_error_to_pipe& operator=(const standard_error_to_pipe&) = delete;
+  ~standard_error_to_pipe() {
+    ::dup2(before_, STDERR_FILENO);
+    for (const int fd : {before_, ends_[0], ends_[1]}) ::close(fd);
+  }
+
+ private:
+  int before_;
+  int ends_[2] = {-1, -1};
+};
+
 bool has_no_streams() {
   for (const int number : {0, 1, 2}) {
     if (::fcntl(number, F_GETFD) >= 0) return false;
@@ -160,6 +179,7 @@ bool has_no_streams() {
 
 CONFORMANCE_ON(kernel, "a process inherits a stream that a stream_descriptor has") {
   beck::io_context ctx(context_options());
+  const standard_error_to_pipe redirected;  // a file cannot be waited for
   beck::posix::stream_descriptor errors(ctx, STDERR_FILENO);
   process child(ctx, "/bin/sh", {"-c", "[ -e /proc/$$/fd/2 ]"}, process_options().in(nullptr));
   CHECK(end_of(ctx, child).success());

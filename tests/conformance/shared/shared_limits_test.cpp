@@ -166,7 +166,7 @@ CONFORMANCE_ON(on_epoll,
         group.spawn(child(true));
         co_return;
       };
-      co_await beck::task_group::run(body, beck::group_options().drain(2ms));
+      co_await beck::task_group::run(body, beck::group_options{.drain_timeout = 2ms});
     };
     run_many(ctx, ctx.get_executor(), one);
     CHECK(stopped + drained == 2 * tasks);

@@ -35,8 +35,8 @@ namespace error = beck::error;
 
 namespace {
 
-const relay_options every_way[] = {relay_options(),
-                                   relay_options().only(transfer_mechanism::read_write)};
+constexpr transfer_mechanism every_way[] = {transfer_mechanism::automatic,
+                                            transfer_mechanism::read_write};
 constexpr beck::duration hour = beck::duration(3'600'000'000'000);
 
 /// Two connections with a relay between them: near.client, the relay's two, far.client.
@@ -117,9 +117,10 @@ CONFORMANCE("a relay carries bytes both ways between UNIX sockets") {
 
 CONFORMANCE("a relay through buffers carries the same, also through tiny ones") {
   beck::io_context ctx(context_options());
-  const auto through_buffers = relay_options().only(transfer_mechanism::read_write);
+  const auto through_buffers = relay_options{.only = transfer_mechanism::read_write};
   check_both_ways<tcp_connection>(ctx, through_buffers, transfer_mechanism::read_write);
-  check_both_ways<local_connection>(ctx, relay_options(through_buffers).buffer_bytes(1000),
+  check_both_ways<local_connection>(ctx,
+                                    {.only = transfer_mechanism::read_write, .buffer_bytes = 1000},
                                     transfer_mechanism::read_write);
 }
 
@@ -128,7 +129,7 @@ CONFORMANCE(
   for (const transfer_mechanism only :
        {transfer_mechanism::copy_range, transfer_mechanism::send_file}) {
     beck::io_context ctx(context_options());
-    relayed<tcp_connection> r(ctx, relay_options().only(only));
+    relayed<tcp_connection> r(ctx, relay_options{.only = only});
     beck::test::run_all(ctx);
     CHECK(r.done);
     CHECK(r.error == error::invalid_argument);
@@ -183,9 +184,9 @@ CONFORMANCE("an error of one side ends the relay with that error") {
 }
 
 CONFORMANCE("the last words of a side that takes no more are carried before the relay fails") {
-  for (const relay_options& how : every_way) {
+  for (const transfer_mechanism only : every_way) {
     beck::io_context ctx(context_options());
-    relayed<local_connection> r(ctx, relay_options(how).linger(hour));
+    relayed<local_connection> r(ctx, {.only = only, .linger_timeout = hour});
     r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
     CHECK(write(r.client(), buffer("question", 8)) == 8);
     beck::test::let_settle(ctx);
@@ -229,9 +230,9 @@ bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
 }  // namespace
 
 CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than linger()") {
-  for (const relay_options& how : every_way) {
+  for (const transfer_mechanism only : every_way) {
     beck::io_context ctx(context_options());
-    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(20'000'000)));
+    relayed<local_connection> r(ctx, {.only = only, .linger_timeout = beck::duration(20'000'000)});
     ask_in_vain(ctx, r);
     CHECK(ends_in_time(ctx, r));
     CHECK(r.error == error::broken_pipe);
@@ -243,7 +244,7 @@ CONFORMANCE("a side that takes no more and stays silent holds a relay no longer 
 
 CONFORMANCE("last words that the other side leaves unread hold a relay no longer than linger()") {
   beck::io_context ctx(context_options());
-  relayed<local_connection> r(ctx, relay_options().linger(beck::duration(20'000'000)));
+  relayed<local_connection> r(ctx, relay_options{.linger_timeout = beck::duration(20'000'000)});
   for (int i = 0; i < 20; ++i) {  // until the relay takes no more
     beck::test::fill(r.server());
     beck::test::let_arrive(ctx);
@@ -255,9 +256,10 @@ CONFORMANCE("last words that the other side leaves unread hold a relay no longer
 }
 
 CONFORMANCE_ON(beck::test::sim, "a side that takes no more may talk for as long as it likes") {
-  for (const relay_options& how : every_way) {
+  for (const transfer_mechanism only : every_way) {
     beck::io_context ctx(context_options());
-    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(1'000'000'000)));
+    relayed<local_connection> r(ctx,
+                                {.only = only, .linger_timeout = beck::duration(1'000'000'000)});
     ask_in_vain(ctx, r);
     for (int i = 0; i < 100; ++i) {
       beck::test::tick(ctx, beck::duration(900'000'000));
@@ -274,7 +276,7 @@ CONFORMANCE_ON(beck::test::sim, "a side that takes no more may talk for as long 
 
 CONFORMANCE("a relay waits for no last words of a side that has ended before") {
   beck::io_context ctx(context_options());
-  relayed<local_connection> r(ctx, relay_options().linger(hour));
+  relayed<local_connection> r(ctx, relay_options{.linger_timeout = hour});
   r.server().shutdown(beck::local::stream_protocol::socket::shutdown_send);
   char there[1];
   outcome end;
@@ -292,7 +294,7 @@ CONFORMANCE("a time limit ends a relay that waits for last words, with the first
   far.b.shutdown(beck::local::stream_protocol::socket::shutdown_receive);
   CHECK(write(near.a, buffer("question", 8)) == 8);
   error_code seen;
-  const auto how = relay_options().linger(hour);
+  const auto how = relay_options{.linger_timeout = hour};
   auto program = [&]() -> beck::task<> {
     auto relay = beck::async_relay(near.b, far.a, how);
     seen = (co_await beck::timeout(std::move(relay), beck::duration(50'000'000))).error();
@@ -311,8 +313,8 @@ CONFORMANCE("a relay that waits for last words may be destroyed") {
 
 CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
   const relay_options ways[] = {relay_options(),
-                                relay_options().only(transfer_mechanism::read_write),
-                                relay_options().only(transfer_mechanism::splice)};
+                                relay_options{.only = transfer_mechanism::read_write},
+                                relay_options{.only = transfer_mechanism::splice}};
   for (const relay_options& how : ways) {
     beck::io_context ctx(context_options());
     tcp_connection near(ctx);
@@ -391,7 +393,7 @@ CONFORMANCE("progress is told with growing counts, up to the end") {
     last = report.forth.bytes;
     ++calls;
   };
-  relayed<tcp_connection> r(ctx, relay_options().progress(watch));
+  relayed<tcp_connection> r(ctx, relay_options{.progress = watch});
   const std::string sent = pattern(200'000);
   std::string there(sent.size(), '\0');
   outcome written, read;

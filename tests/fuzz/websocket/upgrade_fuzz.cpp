@@ -41,7 +41,7 @@ void check_request(std::string_view input) {
   http::request_parser parser;
   http::request_head head;
   if (parser.parse(input, head) != http::parse_status::done) return;
-  const accept_options how = accept_options().protocols(spoken).origins("https://a.example");
+  const accept_options how = accept_options{.protocols = spoken, .origins = "https://a.example"};
   const detail::upgrade_check checked = detail::check_request(head, how);
   const bool refused = checked.answer != http::status::switching_protocols;
   require(refused == bool(checked.error), "a refusal without a reason, or a reason without one");
