@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
   }
   beck::tls::client_context trust(beck::tls::client_options().trust(roots));
   beck::io_context context;
-  http::client web(context, http::client_options().redirects(10));
+  http::client web(context, {.redirects = 10});
   web.secure(trust);
   int left = argc - first;
   bool all = true;

@@ -21,10 +21,9 @@ int main(int argc, char** argv) {
   }
   constexpr long long second = 1'000'000'000;
   beck::io_context context;
-  beck::http::client web(context, beck::http::client_options()
-                                      .per_origin(64)
-                                      .connect(beck::duration(2 * second))
-                                      .head(beck::duration(30 * second)));
+  beck::http::client web(context, {.per_origin = 64,
+                                   .connect_timeout = beck::duration(2 * second),
+                                   .head_timeout = beck::duration(30 * second)});
   beck::http::server server(example::http_proxy(web, argv[2]));
   server.listen(beck::ip::make_port(example::number(argv[1])));
   beck::signal_set signals(context, SIGTERM, SIGINT);

@@ -43,7 +43,7 @@ int main(int argc, char** argv) try {
   beck::tls::client_context trust(beck::tls::client_options().trust(roots));
   beck::tls::server_context identity(argv[3], argv[4]);
   beck::io_context context;
-  beck::http::client web(context, beck::http::client_options().per_origin(64));
+  beck::http::client web(context, {.per_origin = 64});
   web.secure(trust);
   beck::http::server server(example::http_proxy(web, argv[2], "https"));
   const auto any = beck::ip::tcp::v6();

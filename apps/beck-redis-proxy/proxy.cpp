@@ -133,7 +133,7 @@ class proxy {
       reply.set(http::field::content_type, http::metrics_type);
       reply.send(all_.prometheus());
     });
-    metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
+    metrics_.emplace(std::move(site), http::limits{.connections = scrapers_max});
     metrics_->listen(at);
   }
 

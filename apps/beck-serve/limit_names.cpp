@@ -14,6 +14,8 @@ namespace beck_serve {
 namespace {
 
 using beck::duration;
+using beck::http::body_limits;
+using beck::http::head_limits;
 using beck::http::limits;
 using beck_apps::day;
 using beck_apps::ms;
@@ -31,72 +33,56 @@ struct row {
   std::uint64_t (*get)(const limits& from);
 };
 
-duration time_of(std::uint64_t ns) { return duration(static_cast<long long>(ns)); }
-std::uint64_t ns_of(duration d) { return static_cast<std::uint64_t>(d.nanoseconds()); }
-
-template <auto Member>
-void set_head(limits& to, std::uint64_t value) {
-  beck::http::head_limits heads = to.heads();
-  heads.*Member = static_cast<std::remove_reference_t<decltype(heads.*Member)>>(value);
-  to.heads(heads);
+template <class Limits, class T>
+auto& member_of(Limits& in, T limits::* member) {
+  return in.*member;
 }
-template <auto Member>
-std::uint64_t get_head(const limits& from) {
-  return from.heads().*Member;
+template <class Limits, class T>
+auto& member_of(Limits& in, T head_limits::* member) {
+  return in.heads.*member;
 }
-template <limits& (limits::*Set)(duration) noexcept>
-void set_time(limits& to, std::uint64_t value) {
-  (to.*Set)(time_of(value));
-}
-template <duration (limits::*Get)() const noexcept>
-std::uint64_t get_time(const limits& from) {
-  return ns_of((from.*Get)());
+template <class Limits, class T>
+auto& member_of(Limits& in, T body_limits::* member) {
+  return in.bodies.*member;
 }
 
-using beck::http::head_limits;
+template <class T>
+void assign(T& to, std::uint64_t value) {
+  to = static_cast<T>(value);
+}
+void assign(duration& to, std::uint64_t ns) { to = duration(static_cast<long long>(ns)); }
+std::uint64_t number_of(std::uint64_t value) { return value; }
+std::uint64_t number_of(duration d) { return static_cast<std::uint64_t>(d.nanoseconds()); }
+
+template <auto Member>
+constexpr row row_of(std::string_view name, kind of, std::uint64_t least, std::uint64_t most) {
+  return {name,
+          of,
+          least,
+          most,
+          [](limits& to, std::uint64_t value) { assign(member_of(to, Member), value); },
+          [](const limits& from) { return number_of(member_of(from, Member)); }};
+}
 
 constexpr row rows[] = {
-    {"connections", kind::count, 1, 10'000'000,
-     [](limits& to, std::uint64_t n) { to.connections(n); },
-     [](const limits& from) -> std::uint64_t { return from.connections(); }},
-    {"per_address", kind::count, 0, 10'000'000,
-     [](limits& to, std::uint64_t n) { to.per_address(n); },
-     [](const limits& from) -> std::uint64_t { return from.per_address(); }},
-    {"handshakes", kind::count, 1, 10'000'000,
-     [](limits& to, std::uint64_t n) { to.handshakes(n); },
-     [](const limits& from) -> std::uint64_t { return from.handshakes(); }},
-    {"handshake", kind::time, ms, day, set_time<&limits::handshake>, get_time<&limits::handshake>},
-    {"idle", kind::time, ms, day, set_time<&limits::idle>, get_time<&limits::idle>},
-    {"head", kind::time, ms, day, set_time<&limits::head>, get_time<&limits::head>},
-    {"head_bytes", kind::bytes, 64, 65'535, set_head<&head_limits::head_bytes>,
-     get_head<&head_limits::head_bytes>},
-    {"target_bytes", kind::bytes, 1, 65'535, set_head<&head_limits::target_bytes>,
-     get_head<&head_limits::target_bytes>},
-    {"fields", kind::count, 1, 128, set_head<&head_limits::fields>, get_head<&head_limits::fields>},
-    {"name_bytes", kind::bytes, 1, 255, set_head<&head_limits::name_bytes>,
-     get_head<&head_limits::name_bytes>},
-    {"body_bytes", kind::bytes, 0, INT64_MAX, [](limits& to, std::uint64_t n) { to.body_bytes(n); },
-     [](const limits& from) { return from.bodies().body_bytes; }},
-    {"body_rate", kind::bytes, 0, UINT32_MAX,
-     [](limits& to, std::uint64_t n) {
-       to.body_rate(static_cast<std::uint32_t>(n), to.body_grace());
-     },
-     [](const limits& from) -> std::uint64_t { return from.body_rate(); }},
-    {"body_grace", kind::time, 0, day,
-     [](limits& to, std::uint64_t n) { to.body_rate(to.body_rate(), time_of(n)); },
-     get_time<&limits::body_grace>},
-    {"body_pause", kind::time, ms, day, set_time<&limits::body_pause>,
-     get_time<&limits::body_pause>},
-    {"unread_body", kind::bytes, 0, INT64_MAX,
-     [](limits& to, std::uint64_t n) { to.unread_body(n); },
-     [](const limits& from) -> std::uint64_t { return from.unread_body(); }},
-    {"reply", kind::time, ms, day, set_time<&limits::reply>, get_time<&limits::reply>},
-    {"linger", kind::time, 0, day,
-     [](limits& to, std::uint64_t n) { to.linger(time_of(n), to.linger_bytes()); },
-     get_time<&limits::linger>},
-    {"linger_bytes", kind::bytes, 0, INT64_MAX,
-     [](limits& to, std::uint64_t n) { to.linger(to.linger(), n); },
-     [](const limits& from) -> std::uint64_t { return from.linger_bytes(); }},
+    row_of<&limits::connections>("connections", kind::count, 1, 10'000'000),
+    row_of<&limits::per_address>("per_address", kind::count, 0, 10'000'000),
+    row_of<&limits::handshakes>("handshakes", kind::count, 1, 10'000'000),
+    row_of<&limits::handshake_timeout>("handshake", kind::time, ms, day),
+    row_of<&limits::idle_timeout>("idle", kind::time, ms, day),
+    row_of<&limits::head_timeout>("head", kind::time, ms, day),
+    row_of<&head_limits::head_bytes>("head_bytes", kind::bytes, 64, 65'535),
+    row_of<&head_limits::target_bytes>("target_bytes", kind::bytes, 1, 65'535),
+    row_of<&head_limits::fields>("fields", kind::count, 1, 128),
+    row_of<&head_limits::name_bytes>("name_bytes", kind::bytes, 1, 255),
+    row_of<&body_limits::body_bytes>("body_bytes", kind::bytes, 0, INT64_MAX),
+    row_of<&limits::body_rate>("body_rate", kind::bytes, 0, UINT32_MAX),
+    row_of<&limits::body_grace>("body_grace", kind::time, 0, day),
+    row_of<&limits::body_timeout>("body_pause", kind::time, ms, day),
+    row_of<&limits::unread_body_bytes>("unread_body", kind::bytes, 0, INT64_MAX),
+    row_of<&limits::send_timeout>("reply", kind::time, ms, day),
+    row_of<&limits::linger_timeout>("linger", kind::time, 0, day),
+    row_of<&limits::linger_bytes>("linger_bytes", kind::bytes, 0, INT64_MAX),
 };
 
 constexpr unit count_units[] = {{"", 1}};

@@ -186,15 +186,14 @@ class program {
     http::per_context<renewal> renewals([&](beck::io_context& on) {
       return is_first.exchange(false) ? renewal(on, [this] { renew(); }) : renewal(on, {});
     });
-    http::run_options how;
-    how.contexts(asked_.workers).drain(asked_.drain).each_context(renewals);
-    how.on_listening(
-        [](void* self) {
-          beck_apps::announce(
-              fmt::format("listening: {}", static_cast<const program*>(self)->place()));
-        },
-        this);
-    return http::run(server_, how);
+    const auto announce = [](void* self) {
+      beck_apps::announce(fmt::format("listening: {}", static_cast<const program*>(self)->place()));
+    };
+    return http::run(server_, {.contexts = asked_.workers,
+                               .drain_timeout = asked_.drain,
+                               .objects = {renewals},
+                               .on_listening = announce,
+                               .listening_data = this});
   }
 
  private:

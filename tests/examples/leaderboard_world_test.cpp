@@ -253,10 +253,9 @@ std::string leaderboard_program(sim::world& world, tally& total) {
   record sum(total);
   viewer watching[viewers];
   {
-    http::client web(site.far, http::client_options()
-                                   .per_origin(callers + viewers)
-                                   .body_rate(0, beck::duration())
-                                   .body_pause(beck::duration(40s)));
+    http::client web(
+        site.far,
+        {.per_origin = callers + viewers, .body_rate = 0, .body_timeout = beck::duration(40s)});
     for (int i = 0; i < viewers; ++i) {
       watching[i].board = i;
       co_spawn(site.far, watch(world, site, web, watching[i], sum), beck::detached);

@@ -89,7 +89,7 @@ CONFORMANCE_ON(beck::test::kernel,
   for (const std::size_t limit : {10'000U, 2U}) {
     CAPTURE(limit);
     beck::io_context ctx(context_options());
-    http::server server(say_path, http::limits().connections(limit));
+    http::server server(say_path, {.connections = limit});
     server.listen(any_port);
     on_context serving(server, ctx);
     const std::vector<unique_fd> all = connect_all(server.endpoint().port(), 30);
@@ -142,8 +142,7 @@ CONFORMANCE("http: connections that are made while a server stops are answered o
 CONFORMANCE_ON(beck::test::kernel, "http: a stop whose grace is over accepts no more") {
   beck::io_context ctx(context_options());
   std::vector<unique_fd> all;
-  http::server server([&](http::exchange x) { x.response().send("no time"); },
-                      http::limits().connections(1));
+  http::server server([&](http::exchange x) { x.response().send("no time"); }, {.connections = 1});
   server.listen(any_port);
   on_context serving(server, ctx);
   const unique_fd silent = connect_to(server.endpoint().port());
@@ -183,7 +182,7 @@ CONFORMANCE_ON(beck::test::kernel, "http: a listening socket is handed over betw
   beck::io_context ctx(context_options());
   {
     http::server first(say_path);
-    first.listen(http::listen_options().descriptor(listening.get()));
+    first.listen({.descriptor = listening.get()});
     on_context serving(first, ctx);
     CHECK(first.endpoint().port() == port);
     const std::vector<unique_fd> all = connect_all(port, 3);
@@ -193,7 +192,7 @@ CONFORMANCE_ON(beck::test::kernel, "http: a listening socket is handed over betw
   }
   const std::vector<unique_fd> between = connect_all(port, 3);
   http::server second(say_path);
-  second.listen(http::listen_options().descriptor(listening.get()));
+  second.listen({.descriptor = listening.get()});
   on_context serving(second, ctx);
   while (second.stats().exchanges != 3) {
     ctx.restart();
@@ -209,5 +208,5 @@ TEST_CASE("http: listen() refuses a descriptor that is no listening stream socke
   http::server server(say_path);
   const unique_fd plain(::socket(AF_INET, SOCK_STREAM, 0));
   for (const int fd : {-1, plain.get()})
-    CHECK_THROWS_AS(server.listen(http::listen_options().descriptor(fd)), std::invalid_argument);
+    CHECK_THROWS_AS(server.listen({.descriptor = fd}), std::invalid_argument);
 }

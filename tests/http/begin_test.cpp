@@ -10,7 +10,7 @@ namespace http = beck::http;
 
 CONFORMANCE_OVER_BOTH(
     "http limits: a connection makes room although its coroutine has not started") {
-  served s(say_path, http::limits().connections(1));
+  served s(say_path, {.connections = 1});
   std::deque<peer*> all;
   for (int i = 0; i < 6; ++i) all.push_back(&s.start(last_get("/burst")));
   s.run_until([&] {
@@ -22,8 +22,13 @@ CONFORMANCE_OVER_BOTH(
   CHECK(s.server.stats().connections == 0);
 }
 
+CONFORMANCE("http limits: 0 connections and 0 handshakes count as 1") {
+  served s(say_path, {.connections = 0, .handshakes = 0});
+  CHECK(s.ask(last_get("/a")).at(0).body == "/a");
+}
+
 TEST_CASE("http limits: a burst at the limit of connections, in a simulated world") {
-  site s(say_path, http::limits().connections(1));
+  site s(say_path, {.connections = 1});
   for (int i = 0; i < 3; ++i)
     s.peers.emplace_back(s.far).socket.async_connect(site::server_at(), [](beck::error_code) {});
   s.world.run_for(1ms);

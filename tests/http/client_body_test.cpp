@@ -36,7 +36,7 @@ CONFORMANCE("http client body: bytes behind a long one reach no call that waits"
   const std::string body(40'000, 'a');
   for (const std::size_t most : {1U, 1'000U, 39'000U, 40'000U, 65'536U, 0U}) {
     CAPTURE(most);
-    client_site s(http::client_options().per_origin(1));
+    client_site s({.per_origin = 1});
     s.server.will(ok(body) + evil);
     s.server.will(ok("b"));
     outcome parts;

@@ -43,17 +43,16 @@ void leave(peer& one, bool resets) {
 struct polls {
   http::router site() {
     http::router made;
-    made.get(
-        "/stopped",
-        [this](http::request&, http::response& r) -> task<> {
-          ++waiting;
-          ++started;
-          auto came = co_await news.wait();
-          --waiting;
-          ++(came.error() ? stopped : told);
-          if (!came.error()) r.send("news");
-        },
-        http::route_options().waits_for_events());
+    made.get("/stopped",
+             [this](http::request&, http::response& r) -> task<> {
+               ++waiting;
+               ++started;
+               auto came = co_await news.wait();
+               --waiting;
+               ++(came.error() ? stopped : told);
+               if (!came.error()) r.send("news");
+             },
+             {.waits_for_events = true});
     made.get("/asks", [this](http::request& q, http::response& r) -> task<> {
       ++waiting;
       ++started;
@@ -203,7 +202,7 @@ CONFORMANCE_OVER_BOTH("http: at the limit of connections those whose client has 
       CAPTURE(path);
       CAPTURE(resets);
       polls all;
-      served s(all.site(), http::limits().connections(5));
+      served s(all.site(), {.connections = 5});
       peer& stays = s.start(get("/waits"));
       s.run_until([&] { return all.waiting == 1; });
       for (int i = 0; i < 12; ++i) {

@@ -75,7 +75,7 @@ CONFORMANCE("http client: no redirect leads from https to http") {
   server.serve().start(ctx, [&](const std::exception_ptr&) { ended = true; });
   while (server.endpoint().port() == 0) ctx.poll();
   {
-    http::client web(ctx, http::client_options().redirects(5));
+    http::client web(ctx, {.redirects = 5});
     web.secure(layer);
     outcome got;
     run_call(ctx, web.async_get("https://127.0.0.1:" + std::to_string(server.endpoint().port())),

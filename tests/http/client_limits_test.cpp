@@ -121,7 +121,7 @@ TEST_CASE("http client limits: a head that does not come, whatever 1xx replies c
 }
 
 TEST_CASE("http client limits: the time of the head begins when the request was sent") {
-  client_world w(http::client_options().head(10s));
+  client_world w({.head_timeout = 10s});
   w.server.answers_early = true;  // it takes no byte behind the head for 29 s, and again
   std::string body(4'000'000, 'b');
   outcome& slow = w.start(w.client.async_put("http://10.0.0.1/", "a/b", beck::buffer(body)));
@@ -163,7 +163,7 @@ TEST_CASE("http client limits: a body that pauses for 30 s, or comes too slowly"
 }
 
 TEST_CASE("http client limits: a rate of 0 is no limit, as for a stream of rare events") {
-  client_world w(http::client_options().body_rate(0, beck::duration()));
+  client_world w({.body_rate = 0, .body_grace = beck::duration()});
   w.server.will("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
   outcome& events = w.get();
   w.world.run_for(1s);

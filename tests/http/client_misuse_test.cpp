@@ -118,7 +118,7 @@ CONFORMANCE(
   for (const char* text : {"HTTP/1.1 303 See Other\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
                            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"}) {
     CAPTURE(text);
-    client_site s(http::client_options().redirects(3));
+    client_site s({.redirects = 3});
     s.server.answers_early = true;
     http::call c(*s.web, http::method::post, s.url());
     const std::string large(50'000, 'x');

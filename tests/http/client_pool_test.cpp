@@ -43,7 +43,7 @@ CONFORMANCE("http client pool: one connection serves call after call") {
 
 CONFORMANCE("http client pool: calls beyond the limit of an origin wait in their order") {
   for (const std::size_t most : {1U, 2U}) {
-    client_site s(http::client_options().per_origin(most));
+    client_site s({.per_origin = most});
     for (int i = 0; i < 6; ++i) s.start("/" + std::to_string(i));
     s.run_until([&] { return s.server.requests.size() == most; });
     CHECK(s.web->stats().connections == most);
@@ -68,18 +68,18 @@ CONFORMANCE("http client pool: calls beyond the limit of an origin wait in their
 }
 
 CONFORMANCE("http client pool: the queue of waiting calls has a bound") {
-  client_site s(http::client_options().per_origin(1).waiting(2));
+  client_site s({.per_origin = 1, .waiting = 2});
   for (int i = 0; i < 4; ++i) s.start();
   s.settle();
   CHECK(s.outcomes[3].done);
   CHECK(s.outcomes[3].ec == http::client_error::too_many_waiting);
-  CHECK(contains(s.outcomes[3].failure, "client_options::waiting()"));
+  CHECK(contains(s.outcomes[3].failure, "client_options::waiting"));
   CHECK(s.web->stats().waiting == 2);
   CHECK(!s.outcomes[2].done);
 }
 
 CONFORMANCE("http client pool: at the limit of all connections an idle one makes room") {
-  client_site s(http::client_options().connections(2));
+  client_site s({.connections = 2});
   scripted_server other(s.ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
   const std::string there = "http://127.0.0.1:" + std::to_string(other.endpoint().port()) + "/";
   s.server.will(ok("a"));
@@ -189,7 +189,7 @@ CONFORMANCE("http client pool: a reply that is dropped keeps its connection if i
 }
 
 CONFORMANCE("http client pool: cancelled calls leave nothing behind") {
-  client_site s(http::client_options().per_origin(1));
+  client_site s({.per_origin = 1});
   int ended = 0;
   beck::cancellation_signal stop[3];
   for (auto& one : stop) {  // the first one is asked, the others wait
@@ -243,7 +243,7 @@ CONFORMANCE("http client pool: a cancelled read loses no byte") {
 }
 
 CONFORMANCE("http client pool: the end of a client ends everything under way") {
-  client_site s(http::client_options().per_origin(1));
+  client_site s({.per_origin = 1});
   s.server.will("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
   error_code read_ended;
   bool reading = false;
@@ -275,7 +275,7 @@ CONFORMANCE("http client: a client and its context are destroyed in the middle o
   std::deque<outcome> outcomes(4);
   const std::string body(4'000'000, 'b');
   {
-    http::client web(ctx, http::client_options().per_origin(2));
+    http::client web(ctx, {.per_origin = 2});
     co_spawn(ctx, collect(web.async_get(url), outcomes[0]), beck::detached);  // reads a body
     while (server.requests.empty()) ctx.run_one();
     co_spawn(ctx, collect(web.async_put(url, "a/b", beck::buffer(body)), outcomes[1]),
@@ -292,7 +292,7 @@ CONFORMANCE("http client: redirects are off, and followed if they are wanted") {
   client_site off;
   off.server.will(there);
   CHECK(off.get().status == 302);
-  client_site s(http::client_options().redirects(2));
+  client_site s({.redirects = 2});
   s.server.will(there);
   s.server.will("HTTP/1.1 308 Permanent\r\nLocation: c?d#e\r\nContent-Length: 0\r\n\r\n");
   s.server.will(ok("end"));
@@ -305,8 +305,17 @@ CONFORMANCE("http client: redirects are off, and followed if they are wanted") {
   CHECK(s.get().ec == http::client_error::too_many_redirects);
 }
 
+CONFORMANCE("http client: 0 connections count as 1, and more than 10 redirects as 10") {
+  client_site s({.per_origin = 0, .connections = 0, .redirects = 11});
+  for (int i = 0; i < 11; ++i)
+    s.server.will("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+  CHECK(s.get("/a").ec == http::client_error::too_many_redirects);
+  CHECK(s.web->stats().redirects == 10);
+  CHECK(s.web->stats().connections == 1);
+}
+
 CONFORMANCE("http client: one redirect too many whose body is empty leaves its connection") {
-  client_site s(http::client_options().redirects(1));
+  client_site s({.redirects = 1});
   for (int i = 0; i < 2; ++i)
     s.server.will("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
   const outcome& got = s.get("/a");
@@ -330,7 +339,7 @@ CONFORMANCE("http client: what a redirect makes of method and body") {
                          way{"POST", 308, "POST", true}, way{"HEAD", 303, "HEAD", false}}) {
     CAPTURE(one.method);
     CAPTURE(one.status);
-    client_site s(http::client_options().redirects(5));
+    client_site s({.redirects = 5});
     s.server.will("HTTP/1.1 " + std::to_string(one.status) +
                   " R\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
     s.server.will("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -348,7 +357,7 @@ CONFORMANCE("http client: what a redirect makes of method and body") {
 }
 
 CONFORMANCE("http client: credentials never leave their origin") {
-  client_site s(http::client_options().redirects(5));
+  client_site s({.redirects = 5});
   scripted_server other(s.ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
   const std::string there = "http://127.0.0.1:" + std::to_string(other.endpoint().port());
   s.server.will("HTTP/1.1 302 F\r\nLocation: /same\r\nContent-Length: 0\r\n\r\n");
@@ -373,7 +382,7 @@ CONFORMANCE("http client: credentials never leave their origin") {
 CONFORMANCE("http client: a redirect that may not be followed is the result") {
   for (const char* fields : {"", "Location: ftp://a/\r\n", "Location: http://u@a/\r\n",
                              "Location: /a\r\nLocation: /b\r\n", "Location: \x01\r\n"}) {
-    client_site s(http::client_options().redirects(5));
+    client_site s({.redirects = 5});
     s.server.will("HTTP/1.1 302 F\r\n" + std::string(fields) + "Content-Length: 1\r\n\r\nx");
     const outcome& got = s.get();
     if (std::string_view(fields).find('\x01') != std::string_view::npos) {
@@ -383,7 +392,7 @@ CONFORMANCE("http client: a redirect that may not be followed is the result") {
     CHECK(got.status == 302);
     CHECK(got.body == "x");
   }
-  client_site s(http::client_options().redirects(5));  // a stream is not sent again
+  client_site s({.redirects = 5});  // a stream is not sent again
   s.server.will("HTTP/1.1 307 T\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
   http::call c(*s.web, http::method::post, s.url());
   bool wrote = false;

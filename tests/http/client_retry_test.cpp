@@ -91,7 +91,7 @@ CONFORMANCE("http client retry: nothing is sent twice that could have had an eff
 CONFORMANCE(
     "http client: a redirect is followed before its body has come, and before the request has "
     "left") {
-  client_site s(http::client_options().redirects(2));
+  client_site s({.redirects = 2});
   s.server.will("HTTP/1.1 302 F\r\nLocation: /b\r\nContent-Length: 10\r\n\r\nabc");  // and no more
   s.server.will(ok("b"));
   CHECK(s.get("/a").body == "b");

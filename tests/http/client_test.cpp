@@ -144,7 +144,7 @@ CONFORMANCE("http client: a body is written as a stream, in chunks or by its len
 }
 
 CONFORMANCE("http client: a stream whose first write was cancelled in time has no body") {
-  client_site s(http::client_options().per_origin(1));
+  client_site s({.per_origin = 1});
   s.start("/hold");
   s.run_until([&] { return s.server.requests.size() == 1; });
   http::call c(*s.web, http::method::put, s.url("/put"));
@@ -285,7 +285,7 @@ CONFORMANCE("http client: replies without a body, by length, in chunks and to th
 }
 
 CONFORMANCE("http client: 1xx replies are skipped, but not without a bound") {
-  client_site s(http::client_options().interim_bytes(4'000));
+  client_site s({.interim_bytes = 4'000});
   const std::string early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";  // 40 bytes
   std::string many;
   for (int i = 0; i < 98; ++i) many += early;

@@ -49,7 +49,7 @@ CONFORMANCE("http client: a reply that is refused during an upload fails the cal
   };
   for (const auto& one : cases) {
     CAPTURE(one.answer);
-    client_site s(http::client_options().interim_bytes(40));
+    client_site s({.interim_bytes = 40});
     s.server.answers_early = true;
     s.server.will(one.answer);
     bool done = false;

@@ -138,15 +138,14 @@ std::size_t calls_in_world(std::uint64_t seed) {
   if (seed % 3 == 0) how.calm();
   sim::world world(seed, how.buffer_sizes(1 + seed * 37 % 5000, 1 + seed * 91 % 5000));
   beck::io_context back(world.host("web")), far(world.host("far"));
-  http::server server(reply_by_letter, http::limits().idle(seed % 4 == 0 ? 2ms : 75s));
+  http::server server(reply_by_letter, {.idle_timeout = seed % 4 == 0 ? 2ms : 75s});
   server.listen(80);
   bool ended = false;
   co_spawn(back, server.serve(), [&](std::exception_ptr) { ended = true; });
   tally sum;
   std::size_t whole = 0;
   {
-    http::client web(far,
-                     http::client_options().per_origin(1 + seed % 4).connections(3).waiting(4));
+    http::client web(far, {.per_origin = 1 + seed % 4, .connections = 3, .waiting = 4});
     for (unsigned number = 0; number < 5; ++number) {
       co_spawn(far,
                caller(web, beck::testing::small_random(seed * 10 + number), sum, "http://10.0.0.1"),

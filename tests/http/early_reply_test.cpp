@@ -122,8 +122,8 @@ CONFORMANCE_OVER_BOTH("http: a reply without `close` to a request that goes on l
   });
 }
 
-CONFORMANCE_OVER_BOTH("http: limits::unread_body() counts what is unread, in all pieces") {
-  served s(say_path, http::limits().unread_body(10));
+CONFORMANCE_OVER_BOTH("http: limits::unread_body_bytes counts what is unread, in all pieces") {
+  served s(say_path, {.unread_body_bytes = 10});
   for (const bool fits : {true, false}) {
     const std::string ten = "3\r\nabc\r\n7\r\n1234567\r\n";
     const std::string one_more = fits ? "" : "1\r\nx\r\n";
@@ -147,7 +147,7 @@ CONFORMANCE_OVER_BOTH("http: what a handler has read of a body counts as read, a
         auto got = co_await q.body().async_read_some(beck::buffer(part));
         r.send(std::to_string(got.value()));
       },
-      http::limits().unread_body(10));
+      {.unread_body_bytes = 10});
   for (const char* more : {"", "Expect: 100-continue\r\n"}) {
     peer& one =
         s.start(head_of_post("Content-Length: 30\r\n" + std::string(more)) + std::string(20, 'b'));
@@ -172,7 +172,7 @@ CONFORMANCE_OVER_BOTH(
           auto got = co_await q.body().async_read_some(beck::buffer(part));
           r.send(std::to_string(got.value()));
         },
-        http::limits().unread_body(most));
+        {.unread_body_bytes = most});
     const auto all = s.ask(head_of_post("Transfer-Encoding: chunked\r\n") + "19\r\n" +
                            std::string(25, 'b') + "\r\n5\r\n12345\r\n0\r\n\r\n" + last_get("/"));
     CHECK(all.at(0).body == "20");

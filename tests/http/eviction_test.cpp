@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The limit of connections in simulated worlds: which connection makes room, when accepting pauses,
-// and that the phases of idle time add up to limits::idle().
+// and that the phases of idle time add up to limits::idle_timeout.
 #include <beck/http/server.hpp>
 
 #include <string>
@@ -11,7 +11,7 @@ using namespace beck::http::test;
 namespace http = beck::http;
 
 TEST_CASE("http limits: at the limit of connections the one that is idle longest makes room") {
-  site s(say_path, http::limits().connections(2));
+  site s(say_path, {.connections = 2});
   peer& first = s.start(get("/1"), 1s);
   peer& second = s.start(get("/2"), 1s);
   peer& third = s.start(get("/3"), 1s);
@@ -28,7 +28,7 @@ TEST_CASE("http limits: a connection that has sent no whole head makes room befo
   const std::string half = "GET / HTTP/1.1\r\n";
   for (const bool drips : {false, true}) {
     CAPTURE(drips);
-    site s(say_path, http::limits().connections(3));
+    site s(say_path, {.connections = 3});
     peer& first = s.start(get("/1"), 5s);
     peer& hostile = drips ? s.start(half) : s.start();
     peer& later = s.start(1s);
@@ -52,7 +52,7 @@ TEST_CASE("http limits: a connection that has sent no whole head makes room befo
 }
 
 TEST_CASE("http limits: a flood of connections does not cut clients between two requests") {
-  site s(say_path, http::limits().connections(10));
+  site s(say_path, {.connections = 10});
   peer& first = s.start(get("/"));
   peer& second = s.start(get("/"));
   for (int i = 0; i < 200; ++i) {
@@ -70,7 +70,7 @@ TEST_CASE("http limits: a flood of connections does not cut clients between two 
 }
 
 TEST_CASE("http limits: after an exchange a connection is kept for a second, so accepting pauses") {
-  site s(say_path, http::limits().connections(2));
+  site s(say_path, {.connections = 2});
   peer& first = s.start(get("/1"), 100ms);
   peer& second = s.start(get("/2"), 100ms);
   peer& third = s.start(get("/3"), 700ms);
@@ -87,7 +87,7 @@ TEST_CASE("http limits: after an exchange a connection is kept for a second, so 
 }
 
 TEST_CASE("http limits: an exchange begins the second anew, and an end makes room at once") {
-  site s(say_path, http::limits().connections(1));
+  site s(say_path, {.connections = 1});
   peer& busy = s.start(get("/1"));
   peer& waits = s.start(get("/2"));
   for (int i = 0; i < 10; ++i) s.both(busy, get("/1"), 900ms);
@@ -100,7 +100,7 @@ TEST_CASE("http limits: an exchange begins the second anew, and an end makes roo
 }
 
 TEST_CASE("http limits: a connection in an exchange is never evicted") {
-  site s(count_body, http::limits().connections(1));
+  site s(count_body, {.connections = 1});
   peer& uploads = s.start(std::string("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n"));
   peer& waits = s.start(std::string("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"), 3s);
   CHECK(s.server.stats().accepted == 1);
@@ -117,7 +117,7 @@ TEST_CASE("http limits: the idle time is exact, before the first request and beh
     CAPTURE(idle.count());
     for (const bool asks : {false, true}) {
       CAPTURE(asks);
-      site s(say_path, http::limits().idle(beck::duration(idle)));
+      site s(say_path, {.idle_timeout = beck::duration(idle)});
       if (asks) {
         s.start(get("/"));
       } else {

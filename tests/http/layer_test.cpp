@@ -79,7 +79,7 @@ CONFORMANCE("http layer: a handshake that fails closes the connection, and is co
 }
 
 CONFORMANCE("http layer: a handshake that takes too long is closed, whether it has begun or not") {
-  with_layer t(http::limits().handshake(beck::duration(2'000'000)));
+  with_layer t({.handshake_timeout = beck::duration(2'000'000)});
   const peer& silent = t.start("");
   const peer& half = t.start("MAS");
   t.s.run_until([&] { return silent.done && half.done; });
@@ -89,7 +89,7 @@ CONFORMANCE("http layer: a handshake that takes too long is closed, whether it h
 }
 
 CONFORMANCE("http layer: at the limit of connections a handshake makes room") {
-  with_layer t(http::limits().connections(1));
+  with_layer t({.connections = 1});
   const peer& half = t.start("MAS");
   t.s.run_until([&] { return t.s.server.stats().connections == 1; });
   mask out;
@@ -102,7 +102,7 @@ CONFORMANCE("http layer: at the limit of connections a handshake makes room") {
 }
 
 CONFORMANCE("http layer: at the limit of handshakes the oldest one makes room") {
-  with_layer t(http::limits().handshakes(2));
+  with_layer t({.handshakes = 2});
   const auto start_whole = [&]() -> const peer& {
     mask out;
     return t.start(std::string(mask_question) + out.of(last_get("/a")));
@@ -141,7 +141,7 @@ CONFORMANCE("http layer: connections that make room count until they have gone")
     }
   } layer;
   beck::io_context ctx(context_options());
-  http::server server(say_path, http::limits().connections(2));
+  http::server server(say_path, {.connections = 2});
   const ip::tcp::endpoint any_port(ip::address_v4::loopback(), 0);
   for (int i = 0; i < 3; ++i) server.listen(any_port, layer);  // each accepts for itself
   co_spawn(ctx, server.serve(), beck::detached);
@@ -214,7 +214,7 @@ CONFORMANCE(
   beck::io_context ctx(context_options());
   int handled = 0;
   http::server server([&](http::request&, http::response& r) { ++handled, r.send("too late"); },
-                      http::limits().idle(beck::duration(2'000'000)));
+                      {.idle_timeout = beck::duration(2'000'000)});
   server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), layer);
   co_spawn(ctx, server.serve(), beck::detached);
   while (server.endpoint().port() == 0) ctx.poll();
@@ -245,7 +245,7 @@ CONFORMANCE("http layer: the first request may come with the last message of the
 }
 
 CONFORMANCE("http layer: handshakes that outlast the grace are cut, and serve() ends") {
-  with_layer t(http::limits().handshake(beck::duration(3'600'000'000'000)));
+  with_layer t({.handshake_timeout = beck::duration(3'600'000'000'000)});
   const peer& half = t.start("MAS");
   t.s.run_until([&] { return t.s.server.stats().connections == 1; });
   t.s.stop(beck::duration(1'000'000));

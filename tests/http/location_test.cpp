@@ -82,7 +82,7 @@ CONFORMANCE("http client: a target is sent as it is, and refused where a server 
 }
 
 CONFORMANCE("http client: a Location that is no URL is followed as browsers do") {
-  client_site s(http::client_options().redirects(5));
+  client_site s({.redirects = 5});
   const auto to = [&](std::string_view location) {
     s.server.will("HTTP/1.1 302 F\r\nLocation: " + std::string(location) +
                   "\r\nContent-Length: 0\r\n\r\n");
@@ -97,7 +97,7 @@ CONFORMANCE("http client: a Location that is no URL is followed as browsers do")
 }
 
 CONFORMANCE("http client: a status from 600 to 999 is a reply, which is no success") {
-  client_site s(http::client_options().redirects(5));
+  client_site s({.redirects = 5});
   for (const unsigned number : {600U, 777U, 999U}) {
     s.server.will("HTTP/1.1 " + std::to_string(number) + " X\r\nContent-Length: 1\r\n\r\nx");
     const outcome& got = s.get();

@@ -282,7 +282,7 @@ TEST_CASE("http limits: a connection that a server has no memory for is not coun
   while (refused) {
     ++n;
     CAPTURE(n);
-    site s(say_path, http::limits().connections(1).per_address(2));
+    site s(say_path, {.connections = 1, .per_address = 2});
     s.start();  // makes room
     s.peers.emplace_back(s.far).socket.async_connect(site::server_at(), [](error_code) {});
     {

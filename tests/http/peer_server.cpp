@@ -199,9 +199,11 @@ int main(int argc, char** argv) {
     beck::io_context context;
     peer_handler handler(context, how);
     const http::static_files files(how.folder);
-    http::limits bounds;
-    bounds.connections(how.connections).body_bytes(body_bytes_max);
-    bounds.idle(seconds(how.idle_s)).head(seconds(how.head_s)).reply(seconds(how.reply_s));
+    const http::limits bounds{.bodies = {.body_bytes = body_bytes_max},
+                              .connections = how.connections,
+                              .idle_timeout = seconds(how.idle_s),
+                              .head_timeout = seconds(how.head_s),
+                              .send_timeout = seconds(how.reply_s)};
     http::server server(
         [&](http::request& q, http::response& r) {
           return how.folder.empty() ? handler(q, r) : files(q, r);

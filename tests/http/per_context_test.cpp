@@ -107,7 +107,7 @@ TEST_CASE("http: run() returns when the server has drained, whatever else runs o
         for (int i = 0; i < 10; ++i) ask_port(port_of(s));
         ::raise(SIGTERM);
       };
-      return run_in_child(server, http::run_options().contexts(contexts), beside,
+      return run_in_child(server, {.contexts = contexts}, beside,
                           [&] { return std::to_string(server.stats().exchanges); });
     });
     CHECK(said == "0 10");
@@ -125,7 +125,7 @@ TEST_CASE("http: run() returns when the program stops the server itself") {
       ask_port(port_of(s));
       s.stop();
     };
-    return run_in_child(server, http::run_options().contexts(2), beside, [] { return "end"; });
+    return run_in_child(server, {.contexts = 2}, beside, [] { return "end"; });
   });
   CHECK(said == "0 end");
 }
@@ -152,7 +152,7 @@ TEST_CASE("http: a second signal cuts a connection, a third one a handler that i
         if (ignores) ::raise(SIGTERM);
         read_to_end(fd);
       };
-      const auto how = http::run_options().contexts(2).drain(an_hour);
+      const http::run_options how{.contexts = 2, .drain_timeout = an_hour};
       return run_in_child(server, how, beside, [&] { return std::to_string(ended); });
     });
     CHECK(said == (ignores ? "0 0" : "0 1"));
@@ -175,7 +175,7 @@ TEST_CASE("http: handlers that ignore the end of the drain are dropped, with a l
       ::raise(SIGTERM);
       read_to_end(client);
     };
-    const auto how = http::run_options().contexts(1).drain(beck::duration(1'000'000));
+    const http::run_options how{.contexts = 1, .drain_timeout = beck::duration(1'000'000)};
     const std::string said = run_in_child(server, how, beside, [] { return "end"; });
     beck::test::exit_child(said == "0 end" ? 0 : 1);
   });
@@ -201,12 +201,52 @@ TEST_CASE("http: each context of run() has its object, from before it listens to
       for (int i = 0; i < 30; ++i) ask_port(port_of(s));
       ::raise(SIGTERM);
     };
-    const auto how = http::run_options().contexts(3).each_context(each);
+    const http::run_options how{.contexts = 3, .objects = {each}};
     return run_in_child(server, how, beside, [&] {
       return std::to_string(ready) + ' ' + std::to_string(early) + ' ' + all.text();
     });
   });
   CHECK(said == "0 30 0 3 3 3 3 0");
+}
+
+namespace {
+
+/// An object that writes its letter down when it starts and stops.
+struct lettered_object {
+  lettered_object(std::string& text, char which) : all(&text), letter(which) {}
+  task<> start() {
+    *all += letter;
+    co_return;
+  }
+  task<> stop() {
+    *all += letter;
+    co_return;
+  }
+
+  std::string* all;
+  char letter;
+};
+
+}  // namespace
+
+TEST_CASE("http: objects of several kinds start in their order, and stop in the opposite one") {
+  const std::string said = beck::test::said_by_child([] {
+    std::string text;
+    const auto make = [&](char which) {
+      return [&text, which](beck::io_context&) { return lettered_object(text, which); };
+    };
+    http::per_context<lettered_object> a(make('a')), b(make('b')), c(make('c'));
+    http::server server(say_path);
+    server.listen(any_port);
+    http::run_options how{.contexts = 1, .objects = {a, b}};
+    how.objects[http::run_options::objects_max - 1] = c;  // behind places without an object
+    const auto beside = [](http::server& s) {
+      ask_port(port_of(s));
+      s.stop();
+    };
+    return run_in_child(server, how, beside, [&] { return text; });
+  });
+  CHECK(said == "0 abccba");
 }
 
 namespace {
@@ -236,7 +276,7 @@ TEST_CASE("http: clients that each context has do not keep run() from ending") {
       for (int i = 0; i < 6; ++i) text = ask_port(port_of(s), "/call");
       ::raise(SIGTERM);
     };
-    const auto how = http::run_options().contexts(2).each_context(each);
+    const http::run_options how{.contexts = 2, .objects = {each}};
     return run_in_child(server, how, beside, [&] { return text.substr(0, 15); });
   });
   CHECK(said == "0 HTTP/1.1 200 OK");
@@ -279,8 +319,9 @@ TEST_CASE("http: an object that cannot be made or started ends run() before it l
       http::server server(say_path);
       server.listen(any_port);
       bool listened = false;
-      const auto how = http::run_options().contexts(3).each_context(each).on_listening(
-          [](void* data) { *static_cast<bool*>(data) = true; }, &listened);
+      const auto note = [](void* data) { *static_cast<bool*>(data) = true; };
+      const http::run_options how{
+          .contexts = 3, .objects = {each}, .on_listening = note, .listening_data = &listened};
       const int result = http::run(server, how);
       const bool ends =
           all.started == all.stopped && all.destroyed == all.made - (*when == 'm' ? 1 : 0);
@@ -333,7 +374,7 @@ TEST_CASE("http: a signal ends a start that takes for ever, a second one such a 
         while (waits != 2) std::this_thread::yield();
         ::raise(SIGTERM);
       };
-      const auto how = http::run_options().contexts(2).each_context(each);
+      const http::run_options how{.contexts = 2, .objects = {each}};
       return run_in_child(server, how, beside, [] { return "end"; });
     });
     CHECK(said == "0 end");
@@ -356,7 +397,7 @@ TEST_CASE("http: during the notice a server accepts, and tells that it will stop
       meanwhile = ask_port(port_of(s)).substr(9, 3);
       ::raise(SIGTERM);
     };
-    const auto how = http::run_options().contexts(2).notice(an_hour);
+    const http::run_options how{.contexts = 2, .notice_timeout = an_hour};
     return run_in_child(server, how, beside, [&] { return before + ' ' + meanwhile; });
   });
   CHECK(said == "0 200 503");
@@ -388,7 +429,8 @@ TEST_CASE("http: run() tells that it listens when all its contexts do") {
         *static_cast<int*>(data) = count_listening();
         ::raise(SIGTERM);
       };
-      const auto how = http::run_options().contexts(contexts).on_listening(tell, &listening);
+      const http::run_options how{
+          .contexts = contexts, .on_listening = tell, .listening_data = &listening};
       return run_in_child(
           server, how, [](http::server&) {}, [&] { return std::to_string(listening); });
     });
@@ -396,11 +438,20 @@ TEST_CASE("http: run() tells that it listens when all its contexts do") {
   }
 }
 
-TEST_CASE("http: a context without an object is told, and no run() has more than eight") {
+namespace {
+
+/// Whether a run() may have so many objects.
+template <class... Objects>
+concept may_run_with = requires(Objects&... all) { http::run_options{.objects = {all...}}; };
+
+using some = http::per_context<upstream>;
+static_assert(may_run_with<some, some, some, some, some, some, some, some>);
+static_assert(!may_run_with<some, some, some, some, some, some, some, some, some>);
+
+}  // namespace
+
+TEST_CASE("http: a context without an object is told") {
   http::per_context<upstream> each;
   const beck::io_context ctx;
   CHECK_THROWS_AS(each.of(ctx), std::logic_error);
-  http::run_options how;
-  for (int i = 0; i < 8; ++i) how.each_context(each);
-  CHECK_THROWS_AS(how.each_context(each), std::length_error);
 }

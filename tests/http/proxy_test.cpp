@@ -32,7 +32,7 @@ struct chain {
         middle(world.host("proxy")),
         far(world.host("client")),
         server(std::move(handler)),
-        inner(middle, http::client_options().per_origin(2)),
+        inner(middle, {.per_origin = 2}),
         proxy(example::http_proxy(inner, "http://10.0.0.1")) {
     server.listen(80);
     proxy.listen(80);

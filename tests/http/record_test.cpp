@@ -142,18 +142,18 @@ CONFORMANCE("http: a record says that the peer has gone before the reply was who
   CHECK(all[0].record.reply_bytes >= 1'000'000);
 }
 
-CONFORMANCE("http: the text of a refusal names the limit, its value and its setter") {
+CONFORMANCE("http: the text of a refusal names the limit, its value and its member") {
   http::head_limits heads;
   heads.target_bytes = 20;
   heads.fields = 3;
-  served s(say_path, http::limits().heads(heads).body_bytes(5));
+  served s(say_path, {.heads = heads, .bodies = {.body_bytes = 5}});
   const auto text = [&](const std::string& request) { return s.ask(request).at(0).body; };
   CHECK(text(get("/a-target-of-more-than-twenty-bytes")) ==
         "refused: the target is too long (limit: 20 bytes, set by head_limits::target_bytes)\n");
   CHECK(has(text(get("/", "A: 1\r\nB: 2\r\nC: 3\r\n")),
             "(limit: 3 fields, set by head_limits::fields)"));
   CHECK(has(text("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n"),
-            "(limit: 5 bytes, set by limits::body_bytes)"));
+            "(limit: 5 bytes, set by body_limits::body_bytes)"));
   CHECK(!has(text("bad\r\n\r\n"), "limit"));
 }
 

@@ -61,14 +61,13 @@ CONFORMANCE("http: a router inside a handler serves all that it serves by itself
   http::router site;
   int small = 0;
   site.get("/plain/{id}", say_id)
-      .post("/count", count_body, http::route_options().body_bytes(4))
-      .post(
-          "/small",
-          [&](http::request&, http::response& r) {
-            ++small;
-            r.send("small");
-          },
-          http::route_options().body_bytes(4))
+      .post("/count", count_body, {.body_bytes = 4})
+      .post("/small",
+            [&](http::request&, http::response& r) {
+              ++small;
+              r.send("small");
+            },
+            {.body_bytes = 4})
       .get("/coroutine/{id}", [](http::request& q, http::response& r) -> task<> {
         r.send(q.param("id"));
         co_return;
@@ -113,9 +112,9 @@ CONFORMANCE("http: a router inside a handler serves all that it serves by itself
 
 CONFORMANCE("http: a route of a router inside a handler does not raise the limit of the server") {
   http::router site;
-  site.post("/count", count_body, http::route_options().body_bytes(1000));
+  site.post("/count", count_body, {.body_bytes = 1000});
   served s([site](http::request& q, http::response& r) -> task<> { co_await site(q, r); },
-           http::limits().body_bytes(4));
+           {.bodies = {.body_bytes = 4}});
   const auto all = s.ask(
       "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
@@ -183,10 +182,10 @@ CONFORMANCE("http: a router answers 404, 405 with Allow, OPTIONS, HEAD and bad p
 
 CONFORMANCE("http: a route may take a larger or a smaller body than the server") {
   http::router site;
-  site.post("/large", count_body, http::route_options().body_bytes(3'000))
-      .post("/small", count_body, http::route_options().body_bytes(10))
+  site.post("/large", count_body, {.body_bytes = 3'000})
+      .post("/small", count_body, {.body_bytes = 10})
       .post("/default", count_body);
-  served s(site, http::limits().body_bytes(1'000));
+  served s(site, {.bodies = {.body_bytes = 1'000}});
   const std::string body(2'000, 'b');
   const auto good = s.ask(post("/large", body) + post("/small", "0123456789") +
                           post("/default", body.substr(0, 1'000)) + last_get("/none"));
@@ -207,7 +206,7 @@ CONFORMANCE("http: a mounted router sees the path below its prefix") {
   inner.get("/", [](http::request&, http::response& r) { r.send("index"); })
       .get("/rows/{id}", say_id)
       .post("/rows", count_body);
-  site.mount("/api", inner, http::route_options().body_bytes(4)).get("/rows/{id}", say_path);
+  site.mount("/api", inner, {.body_bytes = 4}).get("/rows/{id}", say_path);
   inner.get("/late", say_path);  // a copy shares the routes
   served s(site);
   const auto all =

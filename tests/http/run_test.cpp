@@ -51,7 +51,7 @@ TEST_CASE("http: run() serves until a signal, on one context and on several") {
         for (int i = 0; i < 10; ++i) text = ask_port(port);
         ::kill(::getpid(), SIGTERM);
       });
-      const int result = http::run(server, http::run_options().contexts(contexts));
+      const int result = http::run(server, {.contexts = contexts});
       client.join();
       return std::to_string(result) + ' ' + std::to_string(server.stats().exchanges) + ' ' +
              (has(text, "/blocking") ? "good" : "bad");
@@ -68,12 +68,12 @@ TEST_CASE("http: run() whose listener another process shuts down says so, and re
       beck::unique_fd shared(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (::listen(shared.get(), 10) != 0) beck::test::exit_child(2);
       http::server server(say_path);
-      server.listen(http::listen_options().descriptor(shared.get()));
+      server.listen({.descriptor = shared.get()});
       const auto shut_down = [](void* which) {
         ::shutdown(static_cast<beck::unique_fd*>(which)->get(), SHUT_RDWR);
       };
       const int result = http::run(
-          server, http::run_options().contexts(contexts).on_listening(shut_down, &shared));
+          server, {.contexts = contexts, .on_listening = shut_down, .listening_data = &shared});
       beck::test::exit_child(result == 1 ? 0 : 1);
     });
     CHECK(WIFEXITED(end.status));
@@ -92,7 +92,7 @@ TEST_CASE("http: run() on a port that is taken says so, and returns 1") {
       const ip::tcp::acceptor taken(ctx, any_port);
       http::server server(say_path);
       server.listen(taken.local_endpoint());
-      const int result = http::run(server, http::run_options().contexts(contexts));
+      const int result = http::run(server, {.contexts = contexts});
       beck::test::exit_child(result == 1 ? 0 : 1);
     });
     CHECK(WIFEXITED(end.status));

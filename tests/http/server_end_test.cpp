@@ -241,8 +241,8 @@ CONFORMANCE_OVER_BOTH(
 
 CONFORMANCE_OVER_BOTH(
     "http: a server with two endpoints at its limit of connections can be stopped") {
-  served s(say_path, http::limits().connections(1));
-  http::server two(say_path, http::limits().connections(1));
+  served s(say_path, {.connections = 1});
+  http::server two(say_path, {.connections = 1});
   two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
   two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
   bool ended = false;

@@ -340,7 +340,7 @@ CONFORMANCE_OVER_BOTH(
         ++called;
         co_await count_body(q, r);
       },
-      http::limits().body_bytes(100));
+      {.bodies = {.body_bytes = 100}});
   const auto announced = s.ask(post("/", std::string(101, 'x')) + get("/"));
   REQUIRE(announced.size() == 1);
   CHECK(announced[0].status == 413);
@@ -379,7 +379,7 @@ CONFORMANCE_OVER_BOTH("http: a request knows its peer, and what a proxy says of 
 }
 
 CONFORMANCE_OVER_BOTH("http: loopback addresses have no limit of connections") {
-  served s(say_path, http::limits().per_address(1));
+  served s(say_path, {.per_address = 1});
   const peer& first = s.start(get("/1"));
   const peer& second = s.start(get("/2"));
   s.wait_for(first, 1);

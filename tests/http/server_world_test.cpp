@@ -42,7 +42,7 @@ TEST_CASE("http limits: the time of a head passes while the reply before it wait
   for (std::size_t bytes = 16'384; bytes < 600'000; bytes += 32'768) {  // some just fill the socket
     CAPTURE(bytes);
     site s([bytes](http::request&, http::response& r) { r.send(std::string(bytes, 'x')); },
-           http::limits().head(beck::duration(1s)));
+           {.head_timeout = beck::duration(1s)});
     peer& one = s.start(get("/") + "GET /half");
     s.world.run_for(3s);
     s.listen_to(one, 5s);
@@ -56,7 +56,7 @@ TEST_CASE("http limits: the time of a head passes while the reply before it wait
 }
 
 TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
-  site s(say_path, http::limits().idle(20s));
+  site s(say_path, {.idle_timeout = 20s});
   peer& silent = s.start(15s);
   CHECK(s.server.stats().connections == 1);
   s.listen_to(silent, 10s);
@@ -72,7 +72,7 @@ TEST_CASE("http limits: a connection that stays idle is closed without a reply")
 }
 
 TEST_CASE("http limits: a head that comes too slowly is answered with 408") {
-  site s(say_path, http::limits().head(10s).idle(60s));
+  site s(say_path, {.idle_timeout = 60s, .head_timeout = 10s});
   peer& drips = s.start(std::string("GET / HTTP/1.1\r\n"), 4s, std::string("Host: a\r\n"), 4s,
                         std::string("A: b\r\n"), 4s);
   CHECK(s.server.stats().count(http::refusal::head_late) == 1);  // no line has prolonged it
@@ -107,7 +107,7 @@ TEST_CASE("http limits: a body that comes too slowly is answered with 408") {
 
 TEST_CASE("http limits: a peer that takes nothing of a reply is cut, a slow one is served") {
   const std::string large(1'000'000, 'l');
-  site s([&](http::request&, http::response& r) { r.send(large); }, http::limits().reply(30s));
+  site s([&](http::request&, http::response& r) { r.send(large); }, {.send_timeout = 30s});
   peer& never = s.start(get("/"), 40s);
   CHECK(s.server.stats().connections == 0);
   s.listen_to(never, 1s);
@@ -127,7 +127,7 @@ TEST_CASE("http limits: a peer that takes a file slowly is served, too") {
         file.open("file", beck::file_object::read_only);
         beck::ignore(co_await r.async_send_file(file, 0, beck::to_the_end));
       },
-      http::limits().reply(30s));
+      {.send_timeout = 30s});
   {
     beck::random_access_file file(s.web, "file",
                                   beck::file_object::write_only | beck::file_object::create);
@@ -141,7 +141,7 @@ TEST_CASE("http limits: a peer that takes a file slowly is served, too") {
 
 TEST_CASE(
     "http limits: after a refusal the server reads on for a while, so that no reply is lost") {
-  site s(say_path, http::limits().linger(2s, 1'000'000));
+  site s(say_path, {.linger_timeout = 2s, .linger_bytes = 1'000'000});
   peer& goes_on = s.start(std::string("BAD\r\n\r\n"), std::string(100'000, 'x'));
   CHECK(s.server.stats().connections == 1);
   s.listen_to(goes_on, 3s);
@@ -184,7 +184,7 @@ TEST_CASE("http: the field Date follows the clock") {
 }
 
 TEST_CASE("http limits: an address has a limit of connections, which other addresses do not feel") {
-  site s(say_path, http::limits().per_address(2));
+  site s(say_path, {.per_address = 2});
   peer& first = s.start(get("/1"));
   peer& second = s.start(get("/2"));
   peer& third = s.start(get("/3"));
@@ -211,9 +211,9 @@ TEST_CASE("http limits: an address has a limit of connections, which other addre
 }
 
 TEST_CASE("http limits: proxies that are named have no limit of connections, nor has 0") {
-  site proxied(say_path, http::limits().per_address(1));
+  site proxied(say_path, {.per_address = 1});
   proxied.server.behind_proxy("10.0.0.0/8");
-  site none(say_path, http::limits().per_address(0));
+  site none(say_path, {.per_address = 0});
   for (site* s : {&proxied, &none}) {
     s->start(get("/1"));
     s->start(get("/2"));

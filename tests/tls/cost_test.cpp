@@ -27,7 +27,7 @@ class counted : public beck::http::test::counted_server {
   /// Makes the handshake. `first` is sent with its last message.
   template <class Handler>
   explicit counted(Handler handler, std::string first = {})
-      : counted_server(std::move(handler), http::limits().body_bytes(10'000'000),
+      : counted_server(std::move(handler), {.bodies = {.body_bytes = 10'000'000}},
                        &both_contexts::get().identity),
         client(both_contexts::get().trust.state().make_session("example.com")),
         first_(std::move(first)),

@@ -148,7 +148,7 @@ task<> post(https& h, const char* path, const std::string& text, std::string& bo
 }  // namespace
 
 CONFORMANCE("https: requests and replies, one connection for all") {
-  https h(echo_body, http::limits().body_bytes(10'000'000));
+  https h(echo_body, {.bodies = {.body_bytes = 10'000'000}});
   std::string body;
   for (const char* path : {"/a", "/b", "/c"}) {
     h.run(get(h, path, body));
@@ -213,7 +213,7 @@ CONFORMANCE("https: plain HTTP on a port of TLS is told to the observer, in word
 }
 
 CONFORMANCE("https: at the limit of handshakes the oldest one makes room, and a good one passes") {
-  https h(echo_body, http::limits().handshakes(20));
+  https h(echo_body, {.handshakes = 20});
   std::vector<ip::tcp::socket> silent;
   for (int i = 0; i < 100; ++i) {
     outcome connected;
@@ -230,7 +230,7 @@ CONFORMANCE("https: at the limit of handshakes the oldest one makes room, and a 
 }
 
 CONFORMANCE("https: handshakes that have ended, well or badly, do not count") {
-  https h(echo_body, http::limits().handshakes(2));
+  https h(echo_body, {.handshakes = 2});
   std::string body;
   for (int i = 0; i < 4; ++i) {
     h.run(get(h, "/kept", body));
@@ -253,7 +253,7 @@ CONFORMANCE("https: handshakes that have ended, well or badly, do not count") {
 }
 
 CONFORMANCE("https: a handshake that takes too long ends with timeout") {
-  https h(echo_body, http::limits().handshake(beck::duration(2'000'000)));
+  https h(echo_body, {.handshake_timeout = beck::duration(2'000'000)});
   ip::tcp::socket silent(h.ctx);
   outcome connected;
   silent.async_connect(h.server.endpoint(), note(connected));
@@ -262,7 +262,7 @@ CONFORMANCE("https: a handshake that takes too long ends with timeout") {
 }
 
 CONFORMANCE("https: a server ends its connections with close_notify") {
-  https h(echo_body, http::limits().idle(beck::duration(50'000'000)));
+  https h(echo_body, {.idle_timeout = beck::duration(50'000'000)});
   ip::tcp::socket raw(h.ctx);
   outcome connected;
   raw.async_connect(h.server.endpoint(), note(connected));
@@ -311,7 +311,7 @@ CONFORMANCE_ON(sim, "https: a reply may take longer than an end, as long as the 
 
 CONFORMANCE_ON(sim,
                "https: an idle connection that makes room for another one ends with close_notify") {
-  https h(echo_body, http::limits().connections(1));
+  https h(echo_body, {.connections = 1});
   h.run([](https& s) -> task<> {
     ip::tcp::socket socket(s.ctx);
     auto connected = co_await socket.async_connect(s.server.endpoint());

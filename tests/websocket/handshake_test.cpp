@@ -215,7 +215,7 @@ namespace {
 /// Connects to a server that answers with a script.
 error_code answered(const std::string& reply, const connect_options& how = connect_options(),
                     std::string* request = nullptr) {
-  http::test::client_site site(http::client_options().redirects(3));
+  http::test::client_site site({.redirects = 3});
   site.server.will(reply, http::test::after::keep);
   site.server.will(http::test::ok("of a second request"));
   std::optional<error_code> done;

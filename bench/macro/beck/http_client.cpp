@@ -20,7 +20,7 @@ struct session {
       : calls(c),
         url(c.url()),
         context(beck_peer::context_options(c.options())),
-        web(context, http::client_options().per_origin(bench::http_calls::in_flight)) {}
+        web(context, {.per_origin = bench::http_calls::in_flight}) {}
 
   bench::http_calls& calls;
   std::string url;

@@ -85,7 +85,7 @@ void serve(const bench::settings& options, const bench::echo_job& job) {
   setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
   server s(options, job);
   http::server web([&s](http::request& q, http::response& r) { return session(s, q, r); },
-                   http::limits().connections(100'000));
+                   {.connections = 100'000});
   if (web.listen_inherited() != 1) bench::fail("the listener was not passed");
   web.serve().start(s.context, [] {});
   s.context.run();

@@ -93,7 +93,8 @@ class call {
   /// std::logic_error if the head was sent.
   call& content_length(std::uint64_t bytes);
   /// Sends the body only after the server has replied "100 Continue", or after
-  /// client_options::continue_wait() without a reply. Throws std::logic_error if the head was sent.
+  /// client_options::continue_timeout without a reply. Throws std::logic_error if the head was
+  /// sent.
   call& expect_continue();
   /// Asks the server to switch to `protocol`. If it answers 101, reply::take_over() returns the
   /// stream. A redirect is not followed: it is the result. Throws as set().
@@ -115,7 +116,7 @@ class call {
   /// made.
   /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
   /// of it to be received before it takes more of the request, the write and the call end with
-  /// send_late, after client_options::send().
+  /// send_late, after client_options::send_timeout.
   /// Cancellation: ends with operation_aborted; no byte was taken.
   detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
   /// As above. `token` takes (error_code, std::size_t).

@@ -37,7 +37,7 @@ struct client_handle;
 /// client_options calls wait, in their order. A call is sent once more if it fails on a connection
 /// that was idle, before any byte of a reply: the server may have closed that connection. Its
 /// method must be idempotent, and its body no stream.
-///   http::client web(ctx, http::client_options().per_origin(8));
+///   http::client web(ctx, {.per_origin = 8});
 ///   auto got = co_await timeout(web.async_get("http://api.example/a.json"), 5s);
 /// Thread: that of the context; stats(): any. Requires: an exclusive context, which is an
 /// io_context. Lifetime: the context outlives it. The destructor ends all operations with

@@ -14,15 +14,15 @@ namespace beck::http {
 enum class client_error : int {
   bad_url = 1,         ///< parse_url() refuses the URL; reply::failure() has the reason
   no_tls,              ///< https, and the connector has no TLS
-  too_many_waiting,    ///< client_options::waiting() calls already wait for a connection
-  connect_late,        ///< no connection within client_options::connect()
-  send_late,           ///< the server took no byte for client_options::send()
-  head_late,           ///< no head of a reply within client_options::head()
-  body_late,           ///< the body was slower than client_options::body_rate(), body_pause()
+  too_many_waiting,    ///< client_options::waiting calls already wait for a connection
+  connect_late,        ///< no connection within client_options::connect_timeout
+  send_late,           ///< the server took no byte for client_options::send_timeout
+  head_late,           ///< no head of a reply within client_options::head_timeout
+  body_late,           ///< the body was slower than client_options::body_rate, body_timeout
   no_reply,            ///< the connection ended before the first byte of a reply
   cut_short,           ///< the connection ended inside the reply
-  too_many_interim,    ///< more 1xx replies than client_options::interim_bytes()
-  too_many_redirects,  ///< more than client_options::redirects()
+  too_many_interim,    ///< more 1xx replies than client_options::interim_bytes
+  too_many_redirects,  ///< more than client_options::redirects
   unexpected_upgrade,  ///< 101, and the call did not ask for it
   wrong_length,        ///< the body was shorter than call::content_length()
   connector_failed,    ///< the connector threw an exception that is no system_error

@@ -14,7 +14,7 @@ namespace beck::http {
 /// has gone, the exchange stays valid; its writes end with broken_pipe. Operations that are still
 /// under way when it is destroyed end with it: writes with operation_aborted; a read or the sending
 /// of a file cuts the connection. The only limit to its time is the grace of server::stop(): until
-/// then its connection stays open, counts against limits::connections(), and keeps serve() from
+/// then its connection stays open, counts against limits::connections, and keeps serve() from
 /// ending.
 /// Thread: that of the connection, also for its destruction. Lifetime: its owner destroys it before
 /// the context, or is destroyed with the context.

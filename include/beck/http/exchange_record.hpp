@@ -40,7 +40,7 @@ struct exchange_record {
 struct handshake_record {
   /// The other end of the connection, as request::peer().
   ip::tcp::endpoint peer;
-  /// The layer's error; error::timeout if it took longer than limits::handshake();
+  /// The layer's error; error::timeout if it took longer than limits::handshake_timeout;
   /// operation_aborted if the server ended it, to stop or to make room for others.
   error_code error;
   /// The layer's description of the error, such as the alert in words; empty if the code is enough.

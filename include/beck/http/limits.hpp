@@ -9,141 +9,60 @@
 #include <beck/http/head.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace beck::http {
 
-/// The limits of a server. Every setter returns the object. A value.
-class limits {
- public:
-  /// Makes the defaults.
-  limits() noexcept {}
+/// The limits of a server:
+///   http::server server(handler, {.bodies = {.body_bytes = 4096}, .connections = 100});
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct limits {
+  /// The bounds of heads. Requires as request_parser.
+  head_limits heads = {};
+  /// The bounds of bodies: 1 MiB, unless the route has a limit of its own.
+  body_limits bodies = {};
 
-  /// Sets the bounds of heads. Requires as request_parser. Default: head_limits().
-  limits& heads(const head_limits& bounds) noexcept {
-    heads_ = bounds;
-    return *this;
-  }
-  /// Sets the bounds of bodies. Default: body_limits().
-  limits& bodies(const body_limits& bounds) noexcept {
-    bodies_ = bounds;
-    return *this;
-  }
-  /// Sets the greatest number of bytes of a body. Default: 1 MiB.
-  limits& body_bytes(std::uint64_t most) noexcept {
-    bodies_.body_bytes = most;
-    return *this;
-  }
-
-  /// Sets the greatest number of connections of a context. At the limit the server closes an
-  /// existing connection for a new one, in this order: one whose client has left while its request
-  /// is handled; the oldest that has not yet sent a whole head; the one that has been idle longest,
+  /// The greatest number of connections of a context. At the limit the server closes an existing
+  /// connection for a new one, in this order: one whose client has left while its request is
+  /// handled; the oldest that has not yet sent a whole head; the one that has been idle longest,
   /// but for at least a second. If there is none, accepting pauses. 0 counts as 1. Three quarters
   /// of RLIMIT_NOFILE, read when serve() starts and divided among the contexts that serve, are a
-  /// further limit. Default: 10,000.
-  limits& connections(std::size_t most) noexcept {
-    connections_ = most != 0 ? most : 1;
-    return *this;
-  }
-  /// Sets the greatest number of connections of a context from one IPv4 address, or one IPv6 /64.
+  /// further limit.
+  std::size_t connections = 10'000;
+  /// The greatest number of connections of a context from one IPv4 address, or one IPv6 /64.
   /// Further ones are closed at once. Loopback addresses, UNIX sockets and the addresses of
-  /// server::behind_proxy() have no limit. 0: no limit. Default: 256.
-  limits& per_address(std::size_t most) noexcept {
-    per_address_ = most;
-    return *this;
-  }
-  /// Sets how long the handshake of a layer, such as TLS, may take. The connection is then closed.
-  /// Default: 10 s.
-  limits& handshake(duration most) noexcept {
-    handshake_ = most;
-    return *this;
-  }
-  /// Sets the greatest number of handshakes of layers that a context has under way. At the limit
-  /// the oldest one is ended for a new one. 0 counts as 1. Default: 1,000.
-  limits& handshakes(std::size_t most) noexcept {
-    handshakes_ = most != 0 ? most : 1;
-    return *this;
-  }
-  /// Sets how long a connection may be idle: before its first byte, and between two requests. The
-  /// connection is then closed. Default: 75 s.
-  limits& idle(duration most) noexcept {
-    idle_ = most;
-    return *this;
-  }
-  /// Sets how long a head may take from its first byte on. The server then answers 408. Default: 10
-  /// s.
-  limits& head(duration most) noexcept {
-    head_ = most;
-    return *this;
-  }
-  /// Sets the slowest average rate of a body, `bytes_per_second`, enforced once the server has
-  /// waited for it for `grace`. The server then answers 408. 0: no limit. Default: 240 bytes a
-  /// second, after 5 s.
-  limits& body_rate(std::uint32_t bytes_per_second, duration grace) noexcept {
-    body_rate_ = bytes_per_second;
-    body_grace_ = grace;
-    return *this;
-  }
-  /// Sets how long the server waits for the next byte of a body. It then answers 408. Default: 30
-  /// s.
-  limits& body_pause(duration most) noexcept {
-    body_pause_ = most;
-    return *this;
-  }
-  /// Sets how many bytes of a body the server reads and drops if the handler has not read them. If
-  /// more are left when the head of the reply is written, or chunks whose end has not arrived, the
-  /// reply says "Connection: close" and the connection ends after it. Default: 64 KiB.
-  limits& unread_body(std::size_t most) noexcept {
-    unread_body_ = most;
-    return *this;
-  }
-  /// Sets how long a peer may take no byte of a reply. The connection is then cut. Default: 30 s.
-  limits& reply(duration most) noexcept {
-    reply_ = most;
-    return *this;
-  }
-  /// Sets for how long and for how many bytes the server reads on after the last reply of a
-  /// connection. Without that, a client that is still sending would lose the reply to a reset.
-  /// Default: 2 s, 16 MiB.
-  limits& linger(duration most, std::size_t bytes) noexcept {
-    linger_ = most;
-    linger_bytes_ = bytes;
-    return *this;
-  }
+  /// server::behind_proxy() have no limit. 0: no limit.
+  std::size_t per_address = 256;
+  /// The greatest number of handshakes of layers that a context has under way. At the limit the
+  /// oldest one is ended for a new one. 0 counts as 1.
+  std::size_t handshakes = 1'000;
 
-  const head_limits& heads() const noexcept { return heads_; }
-  const body_limits& bodies() const noexcept { return bodies_; }
-  std::size_t connections() const noexcept { return connections_; }
-  std::size_t per_address() const noexcept { return per_address_; }
-  duration handshake() const noexcept { return handshake_; }
-  std::size_t handshakes() const noexcept { return handshakes_; }
-  duration idle() const noexcept { return idle_; }
-  duration head() const noexcept { return head_; }
-  std::uint32_t body_rate() const noexcept { return body_rate_; }
-  duration body_grace() const noexcept { return body_grace_; }
-  duration body_pause() const noexcept { return body_pause_; }
-  std::size_t unread_body() const noexcept { return unread_body_; }
-  duration reply() const noexcept { return reply_; }
-  duration linger() const noexcept { return linger_; }
-  std::size_t linger_bytes() const noexcept { return linger_bytes_; }
-
- private:
-  static constexpr long long second = 1'000'000'000;
-
-  head_limits heads_;
-  body_limits bodies_;
-  std::size_t connections_ = 10'000;
-  std::size_t per_address_ = 256;
-  std::size_t handshakes_ = 1000;
-  std::size_t unread_body_ = 65'536;
-  std::size_t linger_bytes_ = 16'777'216;
-  duration handshake_ = duration(10 * second);
-  duration idle_ = duration(75 * second);
-  duration head_ = duration(10 * second);
-  duration body_grace_ = duration(5 * second);
-  duration body_pause_ = duration(30 * second);
-  duration reply_ = duration(30 * second);
-  duration linger_ = duration(2 * second);
-  std::uint32_t body_rate_ = 240;
+  /// How long the handshake of a layer, such as TLS, may take: 10 s. The connection is then closed.
+  duration handshake_timeout = duration(10'000'000'000);
+  /// How long a connection may be idle, before its first byte and between two requests: 75 s. The
+  /// connection is then closed.
+  duration idle_timeout = duration(75'000'000'000);
+  /// How long a head may take from its first byte on: 10 s. The server then answers 408.
+  duration head_timeout = duration(10'000'000'000);
+  /// The slowest average rate of a body, in bytes a second, enforced once the server has waited for
+  /// it for `body_grace`. The server then answers 408. 0: no limit.
+  std::uint32_t body_rate = 240;
+  /// How long the server waits for a body in all before `body_rate` is enforced: 5 s.
+  duration body_grace = duration(5'000'000'000);
+  /// How long the server waits for the next byte of a body: 30 s. It then answers 408.
+  duration body_timeout = duration(30'000'000'000);
+  /// How many bytes of a body the server reads and drops if the handler has not read them, 64 KiB.
+  /// If more are left when the head of the reply is written, or chunks whose end has not arrived,
+  /// the reply says "Connection: close" and the connection ends after it.
+  std::size_t unread_body_bytes = 65'536;
+  /// How long a peer may take no byte of a reply: 30 s. The connection is then cut.
+  duration send_timeout = duration(30'000'000'000);
+  /// For how long the server reads on after the last reply of a connection: 2 s. Without that, a
+  /// client that is still sending would lose the reply to a reset.
+  duration linger_timeout = duration(2'000'000'000);
+  /// How many bytes the server reads on after the last reply of a connection, 16 MiB.
+  std::size_t linger_bytes = 16'777'216;
 };
+static_assert(std::is_trivially_destructible_v<limits>);
 
 }  // namespace beck::http

@@ -3,6 +3,8 @@
 // Where and how a server listens, for listeners that need more than an endpoint.
 #pragma once
 
+#include <type_traits>
+
 namespace beck {
 
 class stream_layer;
@@ -11,29 +13,17 @@ class stream_layer;
 
 namespace beck::http {
 
-/// The settings of server::listen(). Every setter returns the object.
-class listen_options {
- public:
-  /// Makes the defaults.
-  listen_options() noexcept {}
-  /// Listens on a socket that another part of the program, or another process, has opened: a
-  /// listening stream socket of TCP or UNIX. The server duplicates it. The caller still owns
-  /// `listening`: it can be handed over to the next process, and may be closed after listen().
-  listen_options& descriptor(int listening) noexcept {
-    descriptor_ = listening;
-    return *this;
-  }
-  /// Serves connections over `over`, such as TLS, which must outlive all tasks of serve().
-  listen_options& layer(stream_layer& over) noexcept {
-    layer_ = &over;
-    return *this;
-  }
-  int descriptor() const noexcept { return descriptor_; }
-  stream_layer* layer() const noexcept { return layer_; }
-
- private:
-  int descriptor_ = -1;
-  stream_layer* layer_ = nullptr;
+/// The settings of server::listen(). Trivially destructible, so that it may stand in braces inside
+/// a co_await expression.
+struct listen_options {
+  /// A socket that another part of the program, or another process, has opened: a listening stream
+  /// socket of TCP or UNIX. The server duplicates it. The caller still owns it: it can be handed
+  /// over to the next process, and may be closed after listen().
+  int descriptor = -1;
+  /// The layer that connections are served over, such as TLS, which must outlive all tasks of
+  /// serve(); nullptr: none.
+  stream_layer* layer = nullptr;
 };
+static_assert(std::is_trivially_destructible_v<listen_options>);
 
 }  // namespace beck::http

@@ -12,6 +12,9 @@
 
 namespace beck::http {
 
+template <class T>
+class per_context;
+
 namespace detail {
 
 class serving_program;
@@ -60,6 +63,19 @@ class context_objects {
   std::size_t count_ = 0;
 };
 
+/// A reference to a per_context of any type, for run_options::objects; or to none.
+class per_context_reference {
+ public:
+  per_context_reference() noexcept = default;
+  template <class T>
+  per_context_reference(per_context<T>& objects) noexcept : objects_(&objects.objects_) {}
+
+ private:
+  friend class serving_program;
+
+  context_objects* objects_ = nullptr;
+};
+
 template <class T, class Maker>
 constexpr context_object_table context_object_table_of() {
   context_object_table table{
@@ -86,8 +102,8 @@ struct plain_maker {
 
 }  // namespace detail
 
-/// An object of type T for each context of a run(), to which run_options::each_context() passes it.
-/// It is made as `T(io_context&)`, or by a function, on the thread of its context. If T has these
+/// An object of type T for each context of a run() that has it in run_options::objects. It is made
+/// as `T(io_context&)`, or by a function, on the thread of its context. If T has these
 /// functions, they are called there:
 ///   task<> start();  // before the server listens. If it, or the constructor, throws, run() ends.
 ///   task<> stop();   // when the last exchange of all contexts has ended; for at most 5 s
@@ -113,7 +129,7 @@ class per_context {
   T& of(const execution_context& context) const { return *static_cast<T*>(objects_.find(context)); }
 
  private:
-  friend class run_options;
+  friend class detail::per_context_reference;
 
   detail::context_objects objects_;
 };

@@ -10,31 +10,17 @@
 
 namespace beck::http {
 
-/// The settings of a route. Every setter returns the object.
-class route_options {
- public:
-  /// Makes the defaults: the limits of the server.
-  route_options() noexcept {}
-  /// Sets the greatest number of bytes of a body. 0, the default: limits::body_bytes() of the
-  /// server.
-  route_options& body_bytes(std::uint64_t most) noexcept {
-    body_bytes_ = most;
-    return *this;
-  }
-  /// Declares that the handler waits for events, as a long poll does. Its scope is then stopped
-  /// when the client has left (request::client_left()), and when the server is being stopped, which
-  /// answers 503 unless the handler replies. Only a coroutine has a scope. Default: off.
-  route_options& waits_for_events(bool on = true) noexcept {
-    waits_for_events_ = on;
-    return *this;
-  }
-  std::uint64_t body_bytes() const noexcept { return body_bytes_; }
-  bool waits_for_events() const noexcept { return waits_for_events_; }
-
- private:
-  std::uint64_t body_bytes_ = 0;
-  bool waits_for_events_ = false;
+/// The settings of a route. Trivially destructible, so that it may stand in braces inside a
+/// co_await expression.
+struct route_options {
+  /// The greatest number of bytes of a body. 0: body_limits::body_bytes of the server.
+  std::uint64_t body_bytes = 0;
+  /// Whether the handler waits for events, as a long poll does. Its scope is then stopped when the
+  /// client has left (request::client_left()), and when the server is being stopped, which answers
+  /// 503 unless the handler replies. Only a coroutine has a scope.
+  bool waits_for_events = false;
 };
+static_assert(std::is_trivially_destructible_v<route_options>);
 
 namespace detail {
 class route_table;

@@ -27,8 +27,8 @@ namespace beck::http {
 struct server_stats {
   std::uint64_t connections = 0;  ///< open now
   std::uint64_t accepted = 0;     ///< connections
-  std::uint64_t turned_away = 0;  ///< connections above limits::per_address()
-  std::uint64_t evicted = 0;      ///< connections closed for new ones; see limits::connections()
+  std::uint64_t turned_away = 0;  ///< connections above limits::per_address
+  std::uint64_t evicted = 0;      ///< connections closed for new ones; see limits::connections
   std::uint64_t handshakes_failed = 0;  ///< handshakes of a layer that failed or were too slow
   std::uint64_t taken_over = 0;         ///< connections that have become tunnels
   std::uint64_t exchanges = 0;          ///< requests whose handler was called, and has ended
@@ -39,8 +39,6 @@ struct server_stats {
   /// Returns how many messages were refused for `why`.
   std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
 };
-
-class run_options;
 
 namespace detail {
 
@@ -101,7 +99,7 @@ class server {
   void listen(const ip::tcp::endpoint& at);
   /// Accepts connections on this endpoint, and serves them over `layer`, such as TLS, which must
   /// outlive all tasks of serve(). A connection whose handshake fails or takes longer than
-  /// limits::handshake() is closed, and counted.
+  /// limits::handshake_timeout is closed, and counted.
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
   /// Accepts connections on this UNIX socket, on every context that serves. Replaces the file of a
   /// socket that no process listens on, under a lock on the file "PATH.lock". Errors of serve():
@@ -163,8 +161,8 @@ class server {
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
   /// Returns whether stop() was called, or run() has received its signal. During
-  /// run_options::notice() the server still accepts, so that a handler can tell a load balancer.
-  /// Thread: any.
+  /// run_options::notice_timeout the server still accepts, so that a handler can tell a load
+  /// balancer. Thread: any.
   bool is_stopping() const noexcept;
 
   /// Returns the endpoint of listen() number `index`, with the chosen port if the given one was 0.
@@ -183,60 +181,30 @@ class server {
   detail::server_handle* state_;
 };
 
-/// The settings of run(). Every setter returns the object.
-class run_options {
- public:
+/// The settings of run():
+///   return http::run(server, {.contexts = 4, .objects = {sessions, caches}});
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct run_options {
+  /// How many per_context a run() may have.
   static constexpr std::size_t objects_max = 8;
 
-  /// Makes the defaults.
-  run_options() noexcept {}
-  /// Sets the number of contexts, each on a thread of its own; 0: one for each processor. Default:
-  /// 0.
-  run_options& contexts(std::size_t count) noexcept {
-    contexts_ = count;
-    return *this;
-  }
-  /// Sets how long connections may continue after a signal. Default: server::default_grace.
-  run_options& drain(duration grace) noexcept {
-    drain_ = grace;
-    return *this;
-  }
-  /// Sets how long the server still accepts after a signal, while server::is_stopping() is true,
-  /// before it drains. Default: not at all.
-  run_options& notice(duration time) noexcept {
-    notice_ = time;
-    return *this;
-  }
-  /// Makes an object of `objects` for each context; `objects` outlives run(). Several calls add up:
-  /// objects are started in this order, and stopped in the opposite one. Throws std::length_error
-  /// above objects_max.
-  template <class T>
-  run_options& each_context(per_context<T>& objects) {
-    return add(objects.objects_);
-  }
-  /// Calls `function(data)` once, on the thread of run(), when all contexts listen and before the
-  /// first of them accepts. An exception that it throws ends run(). Default: none.
-  run_options& on_listening(void (*function)(void* data), void* data = nullptr) noexcept {
-    on_listening_ = function;
-    listening_data_ = data;
-    return *this;
-  }
-  std::size_t contexts() const noexcept { return contexts_; }
-  duration drain() const noexcept { return drain_; }
-  duration notice() const noexcept { return notice_; }
-
- private:
-  friend class detail::serving_program;
-  run_options& add(detail::context_objects& objects);
-
-  std::size_t contexts_ = 0;
-  duration drain_ = server::default_grace;
-  duration notice_;
-  void (*on_listening_)(void* data) = nullptr;
-  void* listening_data_ = nullptr;
-  detail::context_objects* objects_[objects_max] = {};
-  std::size_t objects_count_ = 0;
+  /// The number of contexts, each on a thread of its own. 0: one for each processor.
+  std::size_t contexts = 0;
+  /// How long connections may continue after a signal.
+  duration drain_timeout = server::default_grace;
+  /// How long the server still accepts after a signal, while server::is_stopping() is true, before
+  /// it drains. 0: not at all.
+  duration notice_timeout = duration::zero();
+  /// The per_context whose objects each context makes; they outlive run(). Objects are started in
+  /// this order, and stopped in the opposite one.
+  detail::per_context_reference objects[objects_max] = {};
+  /// A function that is called once, on the thread of run(), when all contexts listen and before
+  /// the first of them accepts. An exception that it throws ends run().
+  void (*on_listening)(void* data) = nullptr;
+  /// The argument of `on_listening`.
+  void* listening_data = nullptr;
 };
+static_assert(std::is_trivially_destructible_v<run_options>);
 
 namespace functions {
 
@@ -245,8 +213,8 @@ namespace functions {
 /// third one, or one second after the second one, drops the handlers that ignore that. Handlers
 /// that still run one second after the time of the drain are dropped, too, with a line on stderr. A
 /// handler that computes is always waited for. Returns 0; or 1, after a line on stderr, if it
-/// cannot listen, a listener fails, or an object of each_context() cannot be made or started. For
-/// main().
+/// cannot listen, a listener fails, or an object of run_options::objects cannot be made or started.
+/// For main().
 int run(server& what, const run_options& how = run_options());
 
 }  // namespace functions

@@ -45,7 +45,7 @@ duration client_exchange::keep_time() const noexcept {
       head().status() == status::switching_protocols) {
     return duration::zero();
   }
-  std::int64_t time = pool_->bounds().idle().nanoseconds();
+  std::int64_t time = pool_->bounds().idle_timeout.nanoseconds();
   const std::int64_t said = keep_alive_seconds(head().get(field::keep_alive));
   // One second less, so that a request does not meet the server's close.
   if (said >= 0) time = std::min(time, std::max<std::int64_t>(said - 1, 0) * ns_per_second);
@@ -130,13 +130,13 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
 /// Returns for how long a read may wait for the body now.
 std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
-  if (bounds.body_rate() == 0) return bounds.body_pause().nanoseconds();
-  const double earned = static_cast<double>(reply_.decoder().bytes()) / bounds.body_rate() *
+  if (bounds.body_rate == 0) return bounds.body_timeout.nanoseconds();
+  const double earned = static_cast<double>(reply_.decoder().bytes()) / bounds.body_rate *
                         double{ns_per_second};  // the time that the received bytes may have taken
   const std::int64_t total =
-      std::max<std::int64_t>(bounds.body_grace().nanoseconds(),
+      std::max<std::int64_t>(bounds.body_grace.nanoseconds(),
                              earned < 9e18 ? static_cast<std::int64_t>(earned) : INT64_MAX);
-  return std::min<std::int64_t>(bounds.body_pause().nanoseconds(), total - waited_ns_);
+  return std::min<std::int64_t>(bounds.body_timeout.nanoseconds(), total - waited_ns_);
 }
 
 /// Returns the part of `to` that bytes may be received into directly; empty: none. It is never

@@ -131,7 +131,7 @@ void client_connection::take_write_error(const error_code& why) noexcept {
 void client_connection::begin_stall() noexcept {
   sent_at_check_ = writer_.sent();
   try {
-    send_timer_.expires_after(place_.pool().bounds().send());
+    send_timer_.expires_after(place_.pool().bounds().send_timeout);
     send_timer_.async_wait([weak = weak_from_this()](const error_code& ec) {
       const std::shared_ptr<client_connection> self = ec ? nullptr : weak.lock();
       if (self) self->check_stall();

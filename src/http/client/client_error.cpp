@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The two error categories. A message names the setter of the limit that was passed.
+// The two error categories. A message names the limit that was passed.
 #include <beck/http/client_error.hpp>
 
 #include <string>
@@ -18,23 +18,23 @@ class client_category_type final : public std::error_category {
       case client_error::no_tls:
         return "https needs a connector with TLS, and this client has none";
       case client_error::too_many_waiting:
-        return "As many calls wait for a connection as client_options::waiting() allows";
+        return "As many calls wait for a connection as client_options::waiting allows";
       case client_error::connect_late:
-        return "No connection within client_options::connect()";
+        return "No connection within client_options::connect_timeout";
       case client_error::send_late:
-        return "The server took no byte of the request for client_options::send()";
+        return "The server took no byte of the request for client_options::send_timeout";
       case client_error::head_late:
-        return "No head of a reply within client_options::head()";
+        return "No head of a reply within client_options::head_timeout";
       case client_error::body_late:
-        return "The body came more slowly than client_options::body_rate() or body_pause() allow";
+        return "The body came more slowly than client_options::body_rate or body_timeout allow";
       case client_error::no_reply:
         return "The server ended the connection without a reply";
       case client_error::cut_short:
         return "The connection ended before the reply was whole";
       case client_error::too_many_interim:
-        return "More 1xx replies before the reply than client_options::interim_bytes() allows";
+        return "More 1xx replies before the reply than client_options::interim_bytes allows";
       case client_error::too_many_redirects:
-        return "More redirects than client_options::redirects() allows";
+        return "More redirects than client_options::redirects allows";
       case client_error::unexpected_upgrade:
         return "The server switched protocols without having been asked";
       case client_error::wrong_length:

@@ -183,7 +183,7 @@ task<error_code> client_exchange::receive_head() {
       if (connection_ != c) co_return error::operation_aborted;  // by another operation
       continue;
     }
-    if (left == 0) left = pool_->bounds().head().nanoseconds();
+    if (left == 0) left = pool_->bounds().head_timeout.nanoseconds();
     const std::int64_t began = loop_time();
     auto waited = co_await timeout(c->received().wait(), duration(left));
     left -= loop_time() - began;
@@ -242,7 +242,7 @@ bool client_exchange::resolve_location(std::string& to) const {
 
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
 bool client_exchange::redirect(error_code& ec) {
-  if (pool_->bounds().redirects() == 0 || !is_redirect(head().status())) return false;
+  if (pool_->bounds().redirects == 0 || !is_redirect(head().status())) return false;
   if (!request_.upgrade.empty()) return false;  // its protocol is for this server
   const http::status s = head().status();
   const bool to_get =
@@ -256,7 +256,7 @@ bool client_exchange::redirect(error_code& ec) {
     return false;
   }
   if (url_.is_https && !next.is_https) return false;
-  if (redirects_ == pool_->bounds().redirects()) {
+  if (redirects_ == pool_->bounds().redirects) {
     ec = client_error::too_many_redirects;
     return false;
   }

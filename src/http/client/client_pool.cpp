@@ -3,6 +3,7 @@
 // connection. An idle connection goes to the first call that waits for its origin.
 #include "http/client/client_pool.hpp"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <system_error>
@@ -13,6 +14,17 @@
 #include <beck/net/connect_stream.hpp>
 
 namespace beck::http::detail {
+namespace {
+
+/// Returns the options with a place for a connection at least, and not too many redirects.
+client_options clamped(client_options bounds) noexcept {
+  bounds.per_origin = std::max<std::size_t>(bounds.per_origin, 1);
+  bounds.connections = std::max<std::size_t>(bounds.connections, 1);
+  bounds.redirects = std::min(bounds.redirects, 10U);
+  return bounds;
+}
+
+}  // namespace
 
 void place::release() noexcept {
   if (origin_ == nullptr) return;
@@ -68,7 +80,7 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
 }
 
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
-    : executor_(std::move(executor)), bounds_(bounds) {}
+    : executor_(std::move(executor)), bounds_(clamped(bounds)) {}
 
 client_pool::~client_pool() = default;
 
@@ -96,9 +108,9 @@ bool client_pool::take_idle(origin_pool& from, granted& to) noexcept {
 }
 
 bool client_pool::take_place(origin_pool& from, granted& to) noexcept {
-  if (closed_ || from.open >= bounds_.per_origin()) return false;
+  if (closed_ || from.open >= bounds_.per_origin) return false;
   ++from.open;  // before another one is closed, so that `from` is not erased
-  if (open_ >= bounds_.connections()) {
+  if (open_ >= bounds_.connections) {
     client_connection* const longest = idle_.front();
     if (longest == nullptr) {
       --from.open;
@@ -131,7 +143,7 @@ void client_pool::hand_on() noexcept {
     place_wait* first = nullptr;
     for (const auto& [name, one] : origins_) {
       place_wait* const here = one->waiting.front();
-      if (here == nullptr || one->open >= bounds_.per_origin()) continue;
+      if (here == nullptr || one->open >= bounds_.per_origin) continue;
       if (first == nullptr || here->ticket() < first->ticket()) first = here;
     }
     if (first == nullptr || !take_place(first->at(), first->to())) break;
@@ -144,7 +156,7 @@ task<error_code> client_pool::acquire(std::string_view key, granted& to) {
   if (closed_) co_return make_error_code(error::operation_aborted);
   origin_pool& at = find(key);
   if (at.waiting.empty() && (take_idle(at, to) || take_place(at, to))) co_return error_code();
-  if (waiting_ >= bounds_.waiting()) {
+  if (waiting_ >= bounds_.waiting) {
     drop_if_unused(at);
     co_return make_error_code(client_error::too_many_waiting);
   }
@@ -158,7 +170,7 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
   io_result<std::shared_ptr<client_connection>> result;
   const http::origin where(to);
   try {
-    auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect());
+    auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect_timeout);
     auto got = co_await with_stop(stopping_.get_token(), std::move(connecting));
     result.error_ = got.error();
     if (got.error() && got.value_) why = std::string(got.value_->failure());

@@ -77,7 +77,7 @@ parse_status client_reply::parse_head(client_connection& from, method asked, boo
       interim_bytes_ += head_.bytes();
       from.consume(head_.bytes());
       parser_.reset();
-      if (interim_bytes_ > bounds_.interim_bytes()) ec = client_error::too_many_interim;
+      if (interim_bytes_ > bounds_.interim_bytes) ec = client_error::too_many_interim;
     }
     if (number == 101 && !upgrades) ec = client_error::unexpected_upgrade;
     if (ec) return parse_status::refused;
@@ -90,7 +90,7 @@ void client_reply::take_head(client_connection& from) {
   head_text_.assign(from.input().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
-  decoder_ = body_decoder(head_, bounds_.bodies());
+  decoder_ = body_decoder(head_, bounds_.bodies);
   advance(progress_, reply_event::take_head, reply_transitions);
 }
 

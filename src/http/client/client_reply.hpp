@@ -49,7 +49,7 @@ enum class reply_progress : std::uint8_t {
 /// The reply. Thread: that of its call.
 class client_reply {
  public:
-  explicit client_reply(const client_options& bounds) : bounds_(bounds), parser_(bounds.heads()) {}
+  explicit client_reply(const client_options& bounds) : bounds_(bounds), parser_(bounds.heads) {}
 
   /// Begins with the reply to another request.
   void restart() noexcept;

@@ -147,7 +147,7 @@ void client_exchange::send_whole_body() {
 /// Waits for "100 Continue", but not for ever, then sends the body; not after another reply.
 task<error_code> client_exchange::wait_for_continue() {
   const std::shared_ptr<client_connection> c = connection_;
-  std::int64_t left = pool_->bounds().continue_wait().nanoseconds();
+  std::int64_t left = pool_->bounds().continue_timeout.nanoseconds();
   error_code ec;
   while (!reply_.is_continued() && left > 0) {
     const parse_status parsed = parse_head(ec);

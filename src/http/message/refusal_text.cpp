@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The exceeded limit with its name, value and setter.
+// The exceeded limit with its name, value and member.
 #include "http/message/refusal_text.hpp"
 
 namespace beck::http::detail {
@@ -12,11 +12,11 @@ std::string seconds(duration d) {
 
 /// Returns the limit that a message has exceeded; an empty text if the reason is no limit.
 std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes) {
-  const auto bytes = [](std::uint64_t n, const char* setter) {
-    return std::to_string(n) + " bytes, set by " + setter;
+  const auto bytes = [](std::uint64_t n, const char* member) {
+    return std::to_string(n) + " bytes, set by " + member;
   };
-  const head_limits& heads = bounds.heads();
-  const body_limits& bodies = bounds.bodies();
+  const head_limits& heads = bounds.heads;
+  const body_limits& bodies = bounds.bodies;
   if (why == refusal::method_too_long) return "24 bytes";
   if (why == refusal::target_too_long)
     return bytes(heads.target_bytes, "head_limits::target_bytes");
@@ -32,12 +32,13 @@ std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes
   if (why == refusal::trailers_too_long)
     return bytes(bodies.trailer_bytes, "body_limits::trailer_bytes") + ", and " +
            std::to_string(bodies.trailer_fields) + " fields, by body_limits::trailer_fields";
-  if (why == refusal::body_too_long) return bytes(body_bytes, "limits::body_bytes");
-  if (why == refusal::head_late) return seconds(bounds.head()) + ", set by limits::head";
+  if (why == refusal::body_too_long) return bytes(body_bytes, "body_limits::body_bytes");
+  if (why == refusal::head_late)
+    return seconds(bounds.head_timeout) + ", set by limits::head_timeout";
   if (why == refusal::body_late)
-    return std::to_string(bounds.body_rate()) + " bytes a second after " +
-           seconds(bounds.body_grace()) + ", set by limits::body_rate, and pauses of " +
-           seconds(bounds.body_pause()) + ", by limits::body_pause";
+    return std::to_string(bounds.body_rate) + " bytes a second after " +
+           seconds(bounds.body_grace) + ", set by limits::body_rate, and pauses of " +
+           seconds(bounds.body_timeout) + ", by limits::body_timeout";
   return {};
 }
 

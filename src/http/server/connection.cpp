@@ -200,7 +200,7 @@ void connection::on_due(timed_entry& entry, phase was) {
       lose();
       break;
     case phase::kept:
-      if (bounds().idle() > phase_clock::kept_max) {
+      if (bounds().idle_timeout > phase_clock::kept_max) {
         requests_.enter(phase::idle);
         worker_->room().note_evictable();
         break;

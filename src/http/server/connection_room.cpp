@@ -22,7 +22,7 @@ task<bool> connection_room::wait() {
 bool connection_room::is_full() const noexcept {
   const std::size_t share = descriptors_ / 4 * 3 / worker_.server().serving();
   const std::size_t most = std::max<std::size_t>(share, 1);
-  return worker_.connections() >= std::min(worker_.bounds().connections(), most);
+  return worker_.connections() >= std::min(worker_.bounds().connections, most);
 }
 
 /// Closes a connection: the first one whose client has left while its request is handled, else the

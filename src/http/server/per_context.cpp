@@ -18,7 +18,7 @@ context_objects::~context_objects() {
 void* context_objects::find(const execution_context& of) const {
   for (std::size_t i = 0; i < count_; ++i)
     if (entries_[i].context == &of && entries_[i].object != nullptr) return entries_[i].object;
-  throw std::logic_error("http: a context without an object; see run_options::each_context()");
+  throw std::logic_error("http: a context without an object; see run_options::objects");
 }
 
 /// Makes entries for another run.

@@ -17,15 +17,15 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
     : on_due_(on_due) {
   duration times[phases];
   const auto time = [&times](phase p) -> duration& { return times[static_cast<std::size_t>(p)]; };
-  time(phase::handshake) = bounds.handshake();
-  time(phase::fresh) = bounds.idle();
-  time(phase::kept) = std::min(kept_max, bounds.idle());
-  time(phase::idle) = bounds.idle() - time(phase::kept);
-  time(phase::draining) = std::min(draining_max, bounds.idle());
-  time(phase::head) = bounds.head();
-  time(phase::body) = std::min(bounds.body_grace(), bounds.body_pause());
-  time(phase::reply) = bounds.reply();
-  time(phase::linger) = bounds.linger();
+  time(phase::handshake) = bounds.handshake_timeout;
+  time(phase::fresh) = bounds.idle_timeout;
+  time(phase::kept) = std::min(kept_max, bounds.idle_timeout);
+  time(phase::idle) = bounds.idle_timeout - time(phase::kept);
+  time(phase::draining) = std::min(draining_max, bounds.idle_timeout);
+  time(phase::head) = bounds.head_timeout;
+  time(phase::body) = std::min(bounds.body_grace, bounds.body_timeout);
+  time(phase::reply) = bounds.send_timeout;
+  time(phase::linger) = bounds.linger_timeout;
   const auto call = [](timeout_entry& entry, std::size_t list, void* self) {
     auto& of = static_cast<timed_entry&>(entry);
     of.in = phase::none;

@@ -43,7 +43,7 @@ class phase_clock {
  public:
   /// Called for an entry that is due; it is in no list then.
   using due_function = void (*)(timed_entry& entry, phase was);
-  /// How long phase::kept lasts, unless limits::idle() is less: then nothing follows it.
+  /// How long phase::kept lasts, unless limits::idle_timeout is less: then nothing follows it.
   static constexpr duration kept_max = duration(1'000'000'000);
 
   /// Makes a clock without entries. Throws std::bad_alloc.

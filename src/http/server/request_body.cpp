@@ -51,7 +51,7 @@ void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
 
 void request_side::bound_body(std::uint64_t bytes_max) noexcept {
   incoming_request& x = active();
-  body_limits bounds = connection_.bounds().bodies();
+  body_limits bounds = connection_.bounds().bodies;
   if (bytes_max != 0) bounds.body_bytes = bytes_max;
   x.body_bytes_max = bounds.body_bytes;
   x.decoder = body_decoder(x.head, bounds);
@@ -109,11 +109,11 @@ void request_side::count_wait() noexcept {
   const std::int64_t now = loop_time();
   const std::int64_t paused = now - x.wait_began;
   const std::int64_t waited = x.waited_ns + paused;
-  const std::int64_t grace = bounds.body_grace().nanoseconds();
+  const std::int64_t grace = bounds.body_grace.nanoseconds();
   const bool too_slow = waited >= grace && static_cast<double>(x.decoder.bytes()) <
-                                               static_cast<double>(bounds.body_rate()) *
+                                               static_cast<double>(bounds.body_rate) *
                                                    (static_cast<double>(waited) / ns_of_a_second);
-  if (too_slow || paused >= bounds.body_pause().nanoseconds()) {
+  if (too_slow || paused >= bounds.body_timeout.nanoseconds()) {
     x.body_refusal = refusal::body_late;
     connection_.serve_no_more();
   }
@@ -178,7 +178,7 @@ task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection>
 bool request_side::can_drop_rest() const noexcept {
   const incoming_request& x = active();
   if (body_is_whole()) return true;
-  const std::size_t most = connection_.bounds().unread_body();
+  const std::size_t most = connection_.bounds().unread_body_bytes;
   std::string_view text = input_.view().substr(x.head_bytes + x.data_end);
   if (x.continue_due && text.empty()) return false;  // the client may never send the body
   if (x.head.framing() == body_framing::length)

@@ -106,7 +106,7 @@ void request_side::note_last() noexcept {
 
 task<> request_side::linger() {
   input_.release();
-  std::size_t left = connection_.bounds().linger_bytes();
+  std::size_t left = connection_.bounds().linger_bytes;
   enter(phase::linger);
   const bool more_may_come = state_ == input_state::open || state_ == input_state::late;
   while (more_may_come && left != 0) {

@@ -25,7 +25,7 @@ class connection;
 
 /// A request, from the first byte of its head to the last byte of its reply.
 struct incoming_request {
-  explicit incoming_request(const limits& bounds) : parser(bounds.heads()) {}
+  explicit incoming_request(const limits& bounds) : parser(bounds.heads) {}
   ~incoming_request() { drop_text(); }
   incoming_request(const incoming_request&) = delete;
   incoming_request& operator=(const incoming_request&) = delete;

@@ -66,7 +66,7 @@ constexpr handler_table too_deep{&say_too_deep, nullptr, nullptr, nullptr, &keep
 /// Makes a route of a handler; destroys the handler if that throws.
 std::unique_ptr<route> own(void* handler, const handler_table& table, const route_options& how) {
   try {
-    return std::make_unique<route>(handler, table, how.body_bytes(), how.waits_for_events());
+    return std::make_unique<route>(handler, table, how.body_bytes, how.waits_for_events);
   } catch (...) {
     table.destroy(handler);
     throw;

@@ -11,8 +11,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
@@ -57,7 +57,7 @@ class serving_program {
     objects_of(const objects_of&) = delete;
     objects_of& operator=(const objects_of&) = delete;
     ~objects_of() {
-      while (made_ != 0) of_->how_.objects_[--made_]->destroy(index_);
+      while (made_ != 0) of_->objects_[--made_]->destroy(index_);
     }
     task<> start(io_context& on);
     task<> stop();
@@ -81,6 +81,7 @@ class serving_program {
 
   std::shared_ptr<server_state> server_;
   run_options how_;
+  std::vector<context_objects*> objects_;
   std::deque<place> places_;
   std::atomic<std::size_t> missing_;  // lives that have not finished the present step
   stop_source starting_, ending_;     // they stop T::start() and T::stop()
@@ -103,9 +104,11 @@ serving_program::serving_program(server& what, const run_options& how, std::size
     io_pool& pool = others_.emplace(contexts - 1);
     for (std::size_t i = 1; i < contexts; ++i) places_.emplace_back(i).context = &pool.at(i - 1);
   }
-  for (std::size_t i = 0; i < how_.objects_count_; ++i) {
-    how_.objects_[i]->prepare(contexts);
-    for (const place& one : places_) how_.objects_[i]->know(one.index, *one.context);
+  for (const per_context_reference& each : how.objects) {
+    if (each.objects_ == nullptr) continue;
+    objects_.push_back(each.objects_);
+    each.objects_->prepare(contexts);
+    for (const place& one : places_) each.objects_->know(one.index, *one.context);
   }
 }
 
@@ -188,17 +191,16 @@ task<> serving_program::stop(objects_of& own) {
 }
 
 task<> serving_program::objects_of::start(io_context& on) {
-  const run_options& how = of_->how_;
-  while (made_ != how.objects_count_) {
-    how.objects_[made_]->make(index_, on);
+  while (made_ != of_->objects_.size()) {
+    of_->objects_[made_]->make(index_, on);
     ++made_;
-    co_await how.objects_[started_]->start(index_);
+    co_await of_->objects_[started_]->start(index_);
     ++started_;
   }
 }
 
 task<> serving_program::objects_of::stop() {
-  while (started_ != 0) co_await of_->how_.objects_[--started_]->stop(index_);
+  while (started_ != 0) co_await of_->objects_[--started_]->stop(index_);
 }
 
 /// Waits until the lives of all contexts have reached this step.
@@ -215,7 +217,7 @@ task<> serving_program::meet(place& here) {
 void serving_program::listening() {
   try {
     const bool may_serve = !starting_.stop_requested();
-    if (may_serve && how_.on_listening_ != nullptr) how_.on_listening_(how_.listening_data_);
+    if (may_serve && how_.on_listening != nullptr) how_.on_listening(how_.listening_data);
     // Relaxed: the next meeting orders it.
     may_serve_.store(may_serve, std::memory_order_relaxed);
   } catch (...) {
@@ -230,9 +232,9 @@ task<> serving_program::obey_signals() {
   if (arrived.error()) co_return;
   server_->announce_stop();
   starting_.request_stop();
-  arrived = co_await timeout(signals_.async_wait(), how_.notice());
+  arrived = co_await timeout(signals_.async_wait(), how_.notice_timeout);
   if (arrived.error() == error::timeout) {
-    server_->stop(how_.drain());
+    server_->stop(how_.drain_timeout);
     arrived = co_await signals_.async_wait();
   }
   server_->stop(duration::zero());
@@ -258,17 +260,10 @@ void serving_program::stop_contexts() noexcept {
 
 }  // namespace detail
 
-run_options& run_options::add(detail::context_objects& objects) {
-  if (objects_count_ == objects_max)
-    throw std::length_error("http: run_options::each_context() takes 8 per_context at most");
-  objects_[objects_count_++] = &objects;
-  return *this;
-}
-
 int functions::run(server& what, const run_options& how) {
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   try {
-    detail::serving_program whole(what, how, how.contexts() != 0 ? how.contexts() : processors);
+    detail::serving_program whole(what, how, how.contexts != 0 ? how.contexts : processors);
     whole.run();
     return 0;
   } catch (const std::exception& failed) {

@@ -3,6 +3,7 @@
 // scope that awaits serve() drains the worker.
 #include <beck/http/server.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <system_error>
 
@@ -13,6 +14,20 @@
 
 namespace beck::http {
 namespace detail {
+namespace {
+
+/// Returns the limits with a place for a connection and a handshake at least.
+limits clamped(limits bounds) noexcept {
+  bounds.connections = std::max<std::size_t>(bounds.connections, 1);
+  bounds.handshakes = std::max<std::size_t>(bounds.handshakes, 1);
+  return bounds;
+}
+
+}  // namespace
+
+server_state::server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
+    : handler_(handler), table_(table), bounds_(clamped(bounds)) {}
+
 void server_state::behind_proxy(std::string_view proxies, field how) {
   if (how != field::x_forwarded_for && how != field::forwarded)
     throw std::invalid_argument("http: behind_proxy() reads X-Forwarded-For or Forwarded, not " +
@@ -123,9 +138,9 @@ void server::listen(const local::stream_protocol::endpoint& at) {
 
 void server::listen(const listen_options& how) {
   detail::listening_place where;
-  where.is_local = detail::is_local_listener(how.descriptor());
-  where.inherited = detail::duplicate_socket(how.descriptor());
-  where.layer = how.layer();
+  where.is_local = detail::is_local_listener(how.descriptor);
+  where.inherited = detail::duplicate_socket(how.descriptor);
+  where.layer = how.layer;
   state_->state->listen(std::move(where));
 }
 

@@ -23,8 +23,7 @@ class worker;
 /// serve().
 class server_state {
  public:
-  server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
-      : handler_(handler), table_(table), bounds_(bounds) {}
+  server_state(void* handler, const handler_table& table, const limits& bounds) noexcept;
   ~server_state() {
     table_.destroy(handler_);
     sink_.destroy();

@@ -167,7 +167,7 @@ bool worker::admit(connection& one, const listener& from) noexcept {
   if (one.is_local) return true;
   const ip::address address = unmapped(one.peer.address());
   one.peer.address(address);
-  const std::size_t most = bounds().per_address();
+  const std::size_t most = bounds().per_address;
   if (most == 0 || address.is_loopback() || server_->proxies().has(address)) return true;
   one.is_counted = addresses_.add(address, most);
   if (!one.is_counted) counters_->turned_away.add();
@@ -180,7 +180,7 @@ void worker::uncount(connection& one) noexcept {
 
 void worker::begin_handshake(connection& one) {
   timed_entry* const oldest = clock_->longest_in(phase::handshake);
-  if (handshakes_ >= bounds().handshakes() && oldest != nullptr) {
+  if (handshakes_ >= bounds().handshakes && oldest != nullptr) {
     clock_->enter(*oldest, phase::none);
     oldest->owner.lose();
   }
