@@ -24,7 +24,7 @@ constexpr beck::duration limit(30'000'000'000);  // for a reply's head, redirect
 beck::task<bool> get(http::client& web, std::string url) {
   auto got = co_await beck::timeout(web.async_get(url), limit);
   if (got.error()) {
-    const std::string why = got->failure();
+    const std::string why = got->error_text();
     std::printf("--- %s\n", why.empty() ? got.error().message().c_str() : why.c_str());
     co_return false;
   }

@@ -30,7 +30,7 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 # The layers of the headers in include/beck/detail.
 DETAIL = {
     "base": """
-        checked_result fixed_text functions intrusive_list deferred_init ref_count text_sink text_view
+        checked_result fixed_text functions intrusive_list deferred_init ref_count text_sink
         opaque_value
     """,
     "run": """
@@ -99,7 +99,7 @@ PROTOCOL_HEADERS = ("coro/task_completion.hpp",)
 SEAM = set(
     # lists, blocks, texts
     "allocate_block byte_block counter deferred_init fixed_text free_block has_wide_blocks intrusive_list item_ring "
-    "list_hook ref_count text_view wide_block "
+    "list_hook ref_count wide_block "
     # tables of states
     "advance any_but any_of transition_table "
     # operations, and coroutines that wait

@@ -70,7 +70,7 @@ beck::task<beck::io_result<std::uint64_t>> server_target::open(tcp::socket& serv
 }
 
 std::string server_target::reason(const beck::error_code& ec) const {
-  if (group_ && !group_->reason().empty()) return std::string(group_->reason());
+  if (group_ && !group_->error_text().empty()) return std::string(group_->error_text());
   return ec == beck::error::timeout ? "no answer within --connect" : ec.message();
 }
 

@@ -81,7 +81,7 @@ std::string describe(const char* operation, std::size_t transferred) {
 
 // Returns the operation and its subject as text. The subject comes from outside: it may have any
 // length and contain any byte.
-std::string describe(const char* operation, text_view subject) {
+std::string describe(const char* operation, std::string_view subject) {
   constexpr std::size_t shown_max = 200;
   std::string text = operation;
   text += *operation == '\0' ? "\"" : " \"";
@@ -111,7 +111,7 @@ io_error::io_error(const error_code& ec, const char* operation, std::size_t tran
       operation_(operation),
       transferred_(transferred) {}
 
-io_error::io_error(const error_code& ec, const char* operation, text_view subject)
+io_error::io_error(const error_code& ec, const char* operation, std::string_view subject)
     : std::system_error(ec, describe(operation, subject)), operation_(operation), transferred_(0) {}
 
 io_error::~io_error() = default;
@@ -121,7 +121,7 @@ void detail::throw_error(const error_code& ec, const char* operation, std::size_
   throw io_error(ec, operation, transferred);
 }
 
-void detail::throw_error(const error_code& ec, const char* operation, text_view subject) {
+void detail::throw_error(const error_code& ec, const char* operation, std::string_view subject) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
   throw io_error(ec, operation, subject);
 }

@@ -34,7 +34,7 @@ int unique_fd::close() noexcept {
 
 namespace detail {
 
-void text_sink::write_to_descriptor(void* self, text_view piece) {
+void text_sink::write_to_descriptor(void* self, std::string_view piece) {
   const int fd = static_cast<text_sink*>(self)->fd_;
   while (!piece.empty()) {
     const ssize_t written = ::write(fd, piece.data(), piece.size());

@@ -109,15 +109,17 @@ io_result<file_status> open_in_operation::await_resume() noexcept {
 
 directory::directory(io_context& context) : io_object(context.get_executor()) {}
 directory::directory(const any_io_executor& executor) : io_object(executor) {}
-directory::directory(io_context& context, text_view path) : directory(context) { open(path); }
+directory::directory(io_context& context, std::string_view path) : directory(context) {
+  open(path);
+}
 
-void directory::open(text_view path, error_code& ec) noexcept {
+void directory::open(std::string_view path, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use use = use_of(d, "open");
   ec = make_error(open_path(d, path, directory_flags));
 }
 
-void directory::open(text_view path) {
+void directory::open(std::string_view path) {
   error_code ec;
   open(path, ec);
   if (ec) throw_error(ec, "open", path);

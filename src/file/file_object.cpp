@@ -41,7 +41,7 @@ unsigned detail::open_flags_of(file_object::flags how) noexcept {
   return static_cast<unsigned>(flags);
 }
 
-int detail::open_path(descriptor& d, text_view path, unsigned flags) noexcept {
+int detail::open_path(descriptor& d, std::string_view path, unsigned flags) noexcept {
   if (const int refused = openable(d); refused != 0) return refused;
   if (path.size() > path_bytes_max) return -ENAMETOOLONG;
   if (!path.empty() && std::memchr(path.data(), 0, path.size()) != nullptr) return -EINVAL;
@@ -61,13 +61,13 @@ file_action detail::open_action(descriptor& d, const char* path, unsigned flags)
   return op;
 }
 
-void file_object::open(text_view path, flags how, error_code& ec) noexcept {
+void file_object::open(std::string_view path, flags how, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "open");
   ec = make_error(open_path(d, path, open_flags_of(how)));
 }
 
-void file_object::open(text_view path, flags how) {
+void file_object::open(std::string_view path, flags how) {
   error_code ec;
   open(path, how, ec);
   if (ec) throw_error(ec, "open", path);

@@ -34,10 +34,10 @@ std::size_t address_v4::to_chars(char* out, std::size_t capacity) const noexcept
 address_text address_v4::to_text() const noexcept {
   text_writer<text_max> text;
   write_dotted(text, *this);
-  return address_text(text_view(text.data(), text.size()));
+  return address_text(std::string_view(text.data(), text.size()));
 }
 
-address_v4 make_address_v4(text_view text, error_code& ec) noexcept {
+address_v4 make_address_v4(std::string_view text, error_code& ec) noexcept {
   text_reader in(text);
   address_v4 a;
   if (read_dotted(in, a)) {
@@ -48,7 +48,7 @@ address_v4 make_address_v4(text_view text, error_code& ec) noexcept {
   return {};
 }
 
-address_v4 make_address_v4(text_view text) {
+address_v4 make_address_v4(std::string_view text) {
   error_code ec;
   const auto a = make_address_v4(text, ec);
   if (ec) throw_error(ec, "make_address_v4", text);
@@ -86,13 +86,13 @@ address_v6 address::to_v6() const {
   return v6_;
 }
 
-address make_address(text_view text, error_code& ec) noexcept {
+address make_address(std::string_view text, error_code& ec) noexcept {
   if (const auto v6 = make_address_v6(text, ec); !ec) return v6;
   if (const auto v4 = make_address_v4(text, ec); !ec) return v4;
   return {};
 }
 
-address make_address(text_view text) {
+address make_address(std::string_view text) {
   error_code ec;
   const auto a = make_address(text, ec);
   if (ec) throw_error(ec, "make_address", text);

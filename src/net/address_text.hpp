@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <beck/base/assert.hpp>
-#include <beck/detail/text_view.hpp>
 #include <beck/net/address_v4.hpp>
 
 // The reader of numbers and characters that the parsers of addresses use.
@@ -15,10 +15,10 @@ namespace beck::detail {
 /// A position in a text. No function goes back or past the end; a failed call may have read a part.
 class text_reader {
  public:
-  explicit text_reader(text_view text) noexcept : rest_(text) {}
+  explicit text_reader(std::string_view text) noexcept : rest_(text) {}
 
   bool at_end() const noexcept { return rest_.empty(); }
-  text_view rest() const noexcept { return rest_; }
+  std::string_view rest() const noexcept { return rest_; }
 
   bool starts_with(char c) const noexcept { return !rest_.empty() && rest_[0] == c; }
 
@@ -53,7 +53,7 @@ class text_reader {
     return 16;
   }
 
-  text_view rest_;
+  std::string_view rest_;
 };
 
 // The writer of numbers and characters for the texts of addresses and endpoints.

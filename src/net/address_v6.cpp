@@ -74,7 +74,7 @@ void find_longest_zeros(const std::uint32_t (&groups)[groups_count], std::size_t
 void write_groups(text_writer<address_v6::text_max>& out, const address_v6& a) noexcept {
   const auto bytes = a.to_bytes();
   if (a.is_v4_mapped()) {
-    for (const char c : text_view("::ffff:")) out.put(c);
+    for (const char c : std::string_view("::ffff:")) out.put(c);
     write_dotted(out, make_address_v4(v4_mapped, a));
     return;
   }
@@ -107,15 +107,15 @@ text_writer<address_v6::text_max> write(const address_v6& a) noexcept {
   return out;
 }
 
-bool read(text_view text, address_v6& a) noexcept {
+bool read(std::string_view text, address_v6& a) noexcept {
   std::size_t percent = 0;
   while (percent < text.size() && text[percent] != '%') ++percent;
-  text_reader in(text_view(text.data(), percent));
+  text_reader in(std::string_view(text.data(), percent));
   address_v6::bytes_type bytes;
   if (!read_groups(in, bytes)) return false;
   std::uint32_t scope_id = 0;
   if (percent != text.size()) {
-    text_reader scope(text_view(text.data() + percent + 1, text.size() - percent - 1));
+    text_reader scope(std::string_view(text.data() + percent + 1, text.size() - percent - 1));
     if (!scope.take_number(10, 10, 0xffffffff, scope_id) || !scope.at_end()) return false;
   }
   a = address_v6(bytes, scope_id);
@@ -130,10 +130,10 @@ std::size_t address_v6::to_chars(char* out, std::size_t capacity) const noexcept
 
 address_text address_v6::to_text() const noexcept {
   const auto text = write(*this);
-  return address_text(text_view(text.data(), text.size()));
+  return address_text(std::string_view(text.data(), text.size()));
 }
 
-address_v6 make_address_v6(text_view text, error_code& ec) noexcept {
+address_v6 make_address_v6(std::string_view text, error_code& ec) noexcept {
   address_v6 a;
   if (read(text, a)) {
     ec.clear();
@@ -143,7 +143,7 @@ address_v6 make_address_v6(text_view text, error_code& ec) noexcept {
   return a;
 }
 
-address_v6 make_address_v6(text_view text) {
+address_v6 make_address_v6(std::string_view text) {
   error_code ec;
   const auto a = make_address_v6(text, ec);
   if (ec) throw_error(ec, "make_address_v6", text);

@@ -39,7 +39,7 @@ class connect_race {
   connect_race(const connect_race&) = delete;
   connect_race& operator=(const connect_race&) = delete;
 
-  void ask_for(text_view host, text_view service) {
+  void ask_for(std::string_view host, std::string_view service) {
     request_.emplace(resolver_.async_resolve(host, service));
   }
   void add(const ip::tcp::endpoint& endpoint) { endpoints_.push_back(endpoint); }
@@ -284,8 +284,8 @@ void connect_race::end_if_still() {
 connect_race_operation::connect_race_operation(ip::tcp::socket& socket, const happy_eyeballs& how)
     : race_(new connect_race(socket, how)) {}
 
-connect_race_operation::connect_race_operation(ip::tcp::socket& socket, text_view host,
-                                               text_view service, const happy_eyeballs& how)
+connect_race_operation::connect_race_operation(ip::tcp::socket& socket, std::string_view host,
+                                               std::string_view service, const happy_eyeballs& how)
     : connect_race_operation(socket, how) {
   race_->ask_for(host, service);
 }

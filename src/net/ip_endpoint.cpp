@@ -102,7 +102,7 @@ address_text socket_address::to_text() const noexcept {
   if (is_v6()) text.append("[");
   text.append(host);
   if (is_v6()) text.append("]");
-  text.append(text_view(port_text.data(), port_text.size()));
+  text.append(std::string_view(port_text.data(), port_text.size()));
   return text;
 }
 
@@ -131,7 +131,7 @@ port_type functions::make_port(long number) {
   if (ec) {
     char text[64];
     std::snprintf(text, sizeof text, "%ld is not a port, 0 to 65535", number);
-    throw_error(ec, "make_port", text_view(text));
+    throw_error(ec, "make_port", std::string_view(text));
   }
   return port;
 }

@@ -25,9 +25,9 @@ socket_path::socket_path() noexcept : size_(family_bytes) {
   std::memcpy(bytes_, &family, sizeof family);
 }
 
-socket_path::socket_path(text_view path) : socket_path() { this->path(path); }
+socket_path::socket_path(std::string_view path) : socket_path() { this->path(path); }
 
-void socket_path::path(text_view path, error_code& ec) noexcept {
+void socket_path::path(std::string_view path, error_code& ec) noexcept {
   if (path.size() > path_max) {
     ec = error::name_too_long;
     return;
@@ -45,7 +45,7 @@ void socket_path::path(text_view path, error_code& ec) noexcept {
   size_ = static_cast<unsigned char>(family_bytes + path.size() + (abstract ? 0 : 1));
 }
 
-void socket_path::path(text_view path) {
+void socket_path::path(std::string_view path) {
   error_code ec;
   this->path(path, ec);
   if (ec == error::name_too_long) {
@@ -56,7 +56,7 @@ void socket_path::path(text_view path) {
   if (ec) throw_error(ec, "local endpoint", path);
 }
 
-text_view socket_path::view() const noexcept {
+std::string_view socket_path::view() const noexcept {
   if (size_ <= family_bytes) return {};
   const char* const text = reinterpret_cast<const char*>(bytes_) + family_bytes;
   const std::size_t room = size_ - family_bytes;
@@ -72,7 +72,7 @@ bool socket_path::is_unnamed() const noexcept { return view().empty(); }
 path_text socket_path::to_text() const noexcept {
   if (!is_abstract()) return path_text(view());
   path_text text;
-  for (const char c : view()) text.append(text_view(c == '\0' ? "@" : &c, 1));
+  for (const char c : view()) text.append(std::string_view(c == '\0' ? "@" : &c, 1));
   return text;
 }
 

@@ -100,7 +100,7 @@ error_code error_of(int status) noexcept {
 
 /// Parses a decimal number; returns false if `text` is none. A number too large for a port is
 /// returned as UINT16_MAX + 1. An empty text is 0.
-bool read_number(text_view text, unsigned& number) noexcept {
+bool read_number(std::string_view text, unsigned& number) noexcept {
   number = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') return false;
@@ -123,7 +123,8 @@ class collected_addresses final : public name_sink {
 
 }  // namespace
 
-void functions::throw_name_error(const error_code& ec, text_view host, text_view service) {
+void functions::throw_name_error(const error_code& ec, std::string_view host,
+                                 std::string_view service) {
   const bool of_service = ec.category() == addrinfo_category();
   throw_error(ec, of_service ? "resolve service" : "resolve host", of_service ? service : host);
 }
@@ -165,8 +166,8 @@ void resolver_lookups::close() noexcept {
 
 // --- one lookup ----------------------------------------------------------------------------------
 
-name_request::name_request(resolver_state& owner, const name_request_kind& how, text_view host,
-                           text_view service) noexcept
+name_request::name_request(resolver_state& owner, const name_request_kind& how,
+                           std::string_view host, std::string_view service) noexcept
     : job_operation(owner.loop.context(), &perform_call),
       owner_(&owner),
       reverse_(false),
@@ -187,8 +188,8 @@ name_request::name_request(resolver_state& owner, const name_request_kind& how,
 
 name_request::~name_request() { owner_->drop(); }
 
-void name_request::take_names(text_view host, text_view service) noexcept {
-  const auto keep = [](text_view text, char* to, std::size_t bytes_max) {
+void name_request::take_names(std::string_view host, std::string_view service) noexcept {
+  const auto keep = [](std::string_view text, char* to, std::size_t bytes_max) {
     if (text.size() > bytes_max) return false;
     if (!text.empty()) {
       if (std::memchr(text.data(), '\0', text.size()) != nullptr) return false;
@@ -219,7 +220,7 @@ bool name_request::answer_at_once() {
                                     : error_code(error::invalid_service_name);
     return true;
   }
-  const text_view host(host_), service(service_);
+  const std::string_view host(host_), service(service_);
   unsigned number = 0;
   if (!read_number(service, number)) return false;
   if (number > UINT16_MAX) {  // getaddrinfo(3) would take its lower bits
@@ -263,7 +264,8 @@ void name_request::ask_name(system& sys) {
   collected_addresses to;
   failure_ = error_of(sys.look_up(question, to));
   if (failure_) return;
-  const text_view called(to.called.empty() ? text_view(host_) : text_view(to.called));
+  const std::string_view called(to.called.empty() ? std::string_view(host_)
+                                                  : std::string_view(to.called));
   answer_ = name_answer(to.found.data(), to.found.size(), called, service_);
 }
 

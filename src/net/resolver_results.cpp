@@ -26,8 +26,8 @@ struct name_answer::block {
   char* names() noexcept { return entry_at(addresses); }
 };
 
-name_answer::name_answer(const socket_address* addresses, std::size_t count, text_view host,
-                         text_view service) {
+name_answer::name_answer(const socket_address* addresses, std::size_t count, std::string_view host,
+                         std::string_view service) {
   static_assert(sizeof(block) % alignof(socket_address) == 0);
   static_assert(sizeof(socket_address) % alignof(void*) == 0);
   const std::size_t bytes =
@@ -67,11 +67,12 @@ void* name_answer::entry_place(std::size_t at) const noexcept {
   return block_->entry_at(at);
 }
 
-text_view name_answer::host() const noexcept {
-  return block_ != nullptr ? text_view(block_->names(), block_->host_bytes) : text_view();
+std::string_view name_answer::host() const noexcept {
+  return block_ != nullptr ? std::string_view(block_->names(), block_->host_bytes)
+                           : std::string_view();
 }
 
-text_view name_answer::service() const noexcept {
+std::string_view name_answer::service() const noexcept {
   if (block_ == nullptr) return {};
   return {block_->names() + block_->host_bytes, block_->service_bytes};
 }

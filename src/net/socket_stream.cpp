@@ -68,8 +68,7 @@ task<io_result<>> socket_stream::finish() {
 
 namespace beck::ip {
 
-task<io_result<owned_stream>> functions::connect_stream(any_io_executor on,
-                                                        beck::detail::text_view host,
+task<io_result<owned_stream>> functions::connect_stream(any_io_executor on, std::string_view host,
                                                         std::uint16_t port) {
   io_result<owned_stream> result;
   tcp::socket socket(on);

@@ -238,7 +238,7 @@ void checker::tell_shrunk(const check_outcome& outcome, const attempt& smallest,
 
 }  // namespace
 
-void functions::fail(text_view report) {
+void functions::fail(std::string_view report) {
   throw std::runtime_error(std::string(report.data(), report.size()));
 }
 

@@ -60,7 +60,7 @@ host::operator io_context::options() const noexcept {
   return how;
 }
 
-text_view host::name() const noexcept { return simulated_->name(); }
+std::string_view host::name() const noexcept { return simulated_->name(); }
 void host::crash() { simulated_->crash(); }
 void host::restart() { simulated_->restart(); }
 bool host::is_up() const noexcept { return simulated_->is_up(); }
@@ -127,7 +127,7 @@ sim_profile world::state::profile_of(const settings& how) {
 
 world::~world() { delete state_; }
 
-sim::host& world::host(text_view name) {
+sim::host& world::host(std::string_view name) {
   sim_host& wanted = state_->simulated.host(std::string_view(name.data(), name.size()));
   for (const std::unique_ptr<sim::host>& known : state_->hosts) {
     if (known->simulated_ == &wanted) return *known;

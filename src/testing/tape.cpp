@@ -79,7 +79,7 @@ std::string_view trim(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(space) + 1 - first);
 }
 
-std::string_view view(text_view text) noexcept { return {text.data(), text.size()}; }
+std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 [[noreturn]] void fail(int error, const char* operation, const std::string& path) {
   throw io_error(make_error(-error), operation, path);
@@ -127,15 +127,15 @@ tape& tape::operator=(tape&& other) noexcept {
 }
 tape::~tape() { delete state_; }
 
-tape tape::from_bytes(text_view bytes) {
+tape tape::from_bytes(std::string_view bytes) {
   sim_tape draws;
   if (const char* wrong = draws.decode(view(bytes)); wrong != nullptr) refuse(wrong);
   return tape_access::make(draws);
 }
 
-tape tape::from_text(text_view text) { return from_bytes(decode_text(trim(view(text)))); }
+tape tape::from_text(std::string_view text) { return from_bytes(decode_text(trim(view(text)))); }
 
-tape tape::load(text_view path) {
+tape tape::load(std::string_view path) {
   const std::string name(view(path));
   const std::string all = read_all(name);
   try {
@@ -146,7 +146,7 @@ tape tape::load(text_view path) {
   }
 }
 
-void tape::save(text_view path) const {
+void tape::save(std::string_view path) const {
   const std::string name(view(path));
   const file to = open(name, "wb");
   if (std::fprintf(to.get(), "%s\n", state_->text.c_str()) < 0 || std::fflush(to.get()) != 0) {
@@ -154,8 +154,8 @@ void tape::save(text_view path) const {
   }
 }
 
-text_view tape::bytes() const noexcept { return state_->bytes; }
-text_view tape::text() const noexcept { return state_->text; }
+std::string_view tape::bytes() const noexcept { return state_->bytes; }
+std::string_view tape::text() const noexcept { return state_->text; }
 std::uint64_t tape::seed() const noexcept { return state_->draws.seed; }
 std::size_t tape::draws() const noexcept { return state_->draws.draws(); }
 std::size_t tape::choices() const noexcept { return state_->draws.choices(); }

@@ -101,7 +101,7 @@ class client_generation {
 client_state::client_state(client_settings settings)
     : settings_(std::move(settings)), generation_(std::make_shared<client_generation>(settings_)) {}
 
-ssl_ptr client_state::make_session(beck::detail::text_view name) {
+ssl_ptr client_state::make_session(std::string_view name) {
   std::shared_ptr<client_generation> generation;
   {
     const std::lock_guard guard(mutex_);

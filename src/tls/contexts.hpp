@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <beck/detail/text_view.hpp>
+#include <string_view>
 
 #include "tls/identity.hpp"
 #include "tls/openssl.hpp"
@@ -84,7 +84,7 @@ class client_state {
   /// Makes the object of one connection to a server, with SNI and the expected name or address set.
   /// Throws std::bad_alloc, std::invalid_argument for a name that is neither a host name nor an
   /// address.
-  ssl_ptr make_session(beck::detail::text_view name);
+  ssl_ptr make_session(std::string_view name);
   /// Reads all files again, and forgets all sessions. Throws as the constructor, and then changes
   /// nothing.
   void reload();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <beck/base/flat_buffer.hpp>
 #include <beck/io/byte_stream.hpp>
@@ -88,7 +89,7 @@ class engine {
   engine_state state() const noexcept { return state_; }
   /// Returns the failure. Requires state() == engine_state::failed.
   error_code code() const noexcept { return code_; }
-  beck::detail::text_view text() const noexcept {
+  std::string_view text() const noexcept {
     if (text_ == nullptr) return {};
     return *text_;
   }

@@ -13,8 +13,6 @@
 namespace beck::tls {
 namespace {
 
-using beck::detail::text_view;
-
 /// Returns the names in ALPN's form.
 std::string wire_form(const std::string& names) {
   constexpr std::size_t name_bytes_max = 255;
@@ -50,15 +48,15 @@ authorities& authorities::operator=(const authorities& other) {
 }
 authorities::~authorities() { delete settings_; }
 
-authorities& authorities::file(text_view path) {
+authorities& authorities::file(std::string_view path) {
   settings_->files.emplace_back(std::string(path));
   return *this;
 }
-authorities& authorities::folder(text_view path) {
+authorities& authorities::folder(std::string_view path) {
   settings_->folders.emplace_back(std::string(path));
   return *this;
 }
-authorities& authorities::pem(text_view text) {
+authorities& authorities::pem(std::string_view text) {
   settings_->texts.emplace_back(std::string(text));
   return *this;
 }
@@ -66,7 +64,7 @@ authorities& authorities::system() {
   settings_->system = true;
   return *this;
 }
-authorities& authorities::revocation_list(text_view path) {
+authorities& authorities::revocation_list(std::string_view path) {
   settings_->revocation_lists.emplace_back(std::string(path));
   return *this;
 }
@@ -84,7 +82,7 @@ client_options& client_options::trust(const authorities& roots) {
   settings_->trust = roots.settings();
   return *this;
 }
-client_options& client_options::pin(text_view hash) {
+client_options& client_options::pin(std::string_view hash) {
   settings_->pins.push_back(detail::parse_pin({hash.data(), hash.size()}));
   return *this;
 }
@@ -92,12 +90,12 @@ client_options& client_options::demand_ocsp(bool on) noexcept {
   settings_->demands_ocsp = on;
   return *this;
 }
-client_options& client_options::identity(text_view chain_file, text_view key_file) {
+client_options& client_options::identity(std::string_view chain_file, std::string_view key_file) {
   settings_->identity.chain = std::string(chain_file);
   settings_->identity.key = std::string(key_file);
   return *this;
 }
-client_options& client_options::protocols(text_view names) {
+client_options& client_options::protocols(std::string_view names) {
   settings_->protocols = wire_form(std::string(names));
   return *this;
 }
@@ -122,13 +120,13 @@ server_options& server_options::operator=(const server_options& other) {
 }
 server_options::~server_options() { delete settings_; }
 
-server_options& server_options::identity(text_view chain_file, text_view key_file) {
+server_options& server_options::identity(std::string_view chain_file, std::string_view key_file) {
   detail::identity_source& added = settings_->identities.emplace_back();
   added.chain = std::string(chain_file);
   added.key = std::string(key_file);
   return *this;
 }
-server_options& server_options::ocsp(text_view file) {
+server_options& server_options::ocsp(std::string_view file) {
   settings_->identities.back().ocsp = std::string(file);
   return *this;
 }
@@ -138,7 +136,7 @@ server_options& server_options::clients(const authorities& issuers, client_certi
   settings_->demands_clients = need == client_certificate::required;
   return *this;
 }
-server_options& server_options::protocols(text_view names) {
+server_options& server_options::protocols(std::string_view names) {
   settings_->protocols = wire_form(std::string(names));
   return *this;
 }

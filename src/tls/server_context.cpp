@@ -26,7 +26,7 @@ task<io_result<owned_stream>> refused_name() {
 
 }  // namespace
 
-server_context::server_context(beck::detail::text_view chain_file, beck::detail::text_view key_file,
+server_context::server_context(std::string_view chain_file, std::string_view key_file,
                                const server_options& options) {
   detail::server_settings settings = options.settings();
   settings.identities.front().chain = std::string(chain_file);
@@ -50,22 +50,21 @@ task<io_result<owned_stream>> server_context::accept(owned_stream carrier) {
   return detail::shake_hands(std::move(carrier), state_->make_session());
 }
 
-task<io_result<owned_stream>> server_context::connect(owned_stream, beck::detail::text_view) {
+task<io_result<owned_stream>> server_context::connect(owned_stream, std::string_view) {
   co_return wrong_side();
 }
 
 client_context::client_context(const client_options& options)
     : state_(new detail::client_state(options.settings())) {}
 
-client_context::client_context(beck::detail::text_view roots_file)
+client_context::client_context(std::string_view roots_file)
     : client_context(client_options().trust(authorities().file(roots_file))) {}
 
 client_context::~client_context() { delete state_; }
 
 void client_context::reload() { state_->reload(); }
 
-task<io_result<owned_stream>> client_context::connect(owned_stream carrier,
-                                                      beck::detail::text_view name) {
+task<io_result<owned_stream>> client_context::connect(owned_stream carrier, std::string_view name) {
   detail::ssl_ptr session;
   try {
     session = state_->make_session(name);

@@ -35,7 +35,7 @@ session::session(owned_stream carrier, ssl_ptr prepared)
   writer_.start(executor_, *carrier_);
 }
 
-beck::detail::text_view session::failure() const noexcept { return engine_.text(); }
+std::string_view session::error_text() const noexcept { return engine_.text(); }
 
 beck::detail::fixed_text<100> session::peer_name() const {
   const X509* const certificate = SSL_get0_peer_certificate(engine_.ssl());

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <beck/coro/event.hpp>
@@ -43,7 +44,7 @@ class session final : private beck::writer_source {
   const any_io_executor& executor() const noexcept { return executor_; }
   byte_stream& carrier() noexcept { return *carrier_; }
   const detail::engine& engine() const noexcept { return engine_; }
-  beck::detail::text_view failure() const noexcept;
+  std::string_view error_text() const noexcept;
   /// As stream::peer().
   beck::detail::fixed_text<100> peer_name() const;
 
@@ -159,7 +160,7 @@ class secure_stream final : public byte_stream {
   }
   task<io_result<>> finish() override { return of_->finish(); }
   void close() noexcept override { of_->close(true); }
-  beck::detail::text_view failure() const noexcept override { return of_->failure(); }
+  std::string_view error_text() const noexcept override { return of_->error_text(); }
   beck::detail::fixed_text<100> peer_name() const override { return of_->peer_name(); }
   beck::detail::stream_object& socket() noexcept override { return of_->carrier().socket(); }
   bool is_plain() const noexcept override { return false; }
@@ -169,7 +170,7 @@ class secure_stream final : public byte_stream {
 };
 
 /// Makes the handshake that `prepared` is ready for, over `carrier`. The result as stream_layer
-/// says; with an error of TLS it owns a stream whose failure() explains it.
+/// says; with an error of TLS it owns a stream whose error_text() explains it.
 task<io_result<owned_stream>> shake_hands(owned_stream carrier, ssl_ptr prepared);
 
 }  // namespace beck::tls::detail

@@ -79,7 +79,7 @@ void stream_step::initiate(handler done) {
 
 }  // namespace detail
 
-stream::stream(owned_stream carrier, client_context& trust, beck::detail::text_view name)
+stream::stream(owned_stream carrier, client_context& trust, std::string_view name)
     : of_(new detail::session(std::move(carrier), trust.state().make_session(name))) {}
 
 stream::stream(owned_stream carrier, server_context& identity)
@@ -95,16 +95,16 @@ stream::~stream() {
   if (of_) of_->close(false);
 }
 
-beck::detail::text_view stream::failure() const noexcept { return of_->failure(); }
+std::string_view stream::error_text() const noexcept { return of_->error_text(); }
 
-beck::detail::text_view stream::protocol() const noexcept {
+std::string_view stream::protocol() const noexcept {
   const unsigned char* name = nullptr;
   unsigned bytes = 0;
   SSL_get0_alpn_selected(of_->engine().ssl(), &name, &bytes);
   return {reinterpret_cast<const char*>(name), bytes};
 }
 
-beck::detail::text_view stream::version() const noexcept {
+std::string_view stream::version() const noexcept {
   if (!of_->is_open()) return {};
   return SSL_get_version(of_->engine().ssl());
 }

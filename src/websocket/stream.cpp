@@ -66,7 +66,7 @@ std::size_t stream::queued() const noexcept { return handle_->shared->output().q
 
 error_code stream::error() const noexcept { return handle_->shared->end(); }
 
-std::string stream::failure() const {
+std::string stream::error_text() const {
   const detail::session& s = *handle_->shared;
   const limits& most = s.bounds();
   const error_code ec = s.end();

@@ -171,7 +171,7 @@ struct outcome {
 inline task<> collect(detail::call_finish operation, outcome& to) {
   auto got = co_await std::move(operation);
   to.ec = got.error();
-  to.failure = got->failure();
+  to.failure = got->error_text();
   if (!got.error()) {
     const reply r = std::move(got).value();
     to.status = beck::http::number_of(r.status());

@@ -136,7 +136,7 @@ CONFORMANCE("http layer: connections that make room count until they have gone")
       co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
     }
     task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
-                                                      beck::detail::text_view) override {
+                                                      std::string_view) override {
       co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
     }
   } layer;
@@ -205,7 +205,7 @@ CONFORMANCE(
       co_return beck::io_result<beck::owned_stream>(error_code(), std::move(made));
     }
     task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
-                                                      beck::detail::text_view) override {
+                                                      std::string_view) override {
       co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
     }
 
@@ -272,7 +272,7 @@ CONFORMANCE("http layer: a layer that throws fails like any other, and one may l
       co_return beck::io_result<beck::owned_stream>(error_code(), std::move(none));
     }
     task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
-                                                      beck::detail::text_view) override {
+                                                      std::string_view) override {
       co_return beck::io_result<beck::owned_stream>();
     }
 

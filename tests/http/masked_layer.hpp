@@ -98,8 +98,7 @@ class masked_layer final : public stream_layer {
     if (ec) co_return io_result<owned_stream>(ec, owned_stream());
     co_return io_result<owned_stream>(ec, owned_stream(new masked_stream(std::move(carrier))));
   }
-  task<io_result<owned_stream>> connect(owned_stream carrier,
-                                        beck::detail::text_view name) override {
+  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override {
     if (name.size() == 0) {
       co_return io_result<owned_stream>(make_error_code(std::errc::invalid_argument),
                                         owned_stream());

@@ -206,11 +206,11 @@ BECK_TEST_CALL(beck, with_deadline, made<beck::time_point>(), made<timer_wait>()
 BECK_TEST_CALL(beck, with_stop, made<beck::stop_token>(), made<timer_wait>());
 BECK_TEST_CALL(beck, with_stop, made<std::stop_token>(), made<timer_wait>());
 BECK_TEST_CALL(beck::uring, async_submit, some<io_context>(), made<void (*)(io_uring_sqe&)>());
-BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(),
-               made<beck::detail::text_view>(), std::uint16_t());
+BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(), made<std::string_view>(),
+               std::uint16_t());
 BECK_TEST_CALL(beck::ip, make_port, 1L, some<beck::error_code>());
 BECK_TEST_CALL(beck::ip, throw_name_error, made<const beck::error_code&>(),
-               made<beck::detail::text_view>(), made<beck::detail::text_view>());
+               made<std::string_view>(), made<std::string_view>());
 BECK_TEST_CALL(beck::http, decode_parameter, text(), made<mutable_buffer>(), some<text>());
 BECK_TEST_CALL(beck::http, decode_path, text(), made<mutable_buffer>());
 BECK_TEST_CALL(beck::http, evaluate_conditions, some<const beck::http::request_head>(),
@@ -258,8 +258,8 @@ BECK_TEST_CALL(beck::redis, name_of, beck::redis::data_type::null);
 BECK_TEST_CALL(beck::redis, name_of, beck::redis::protocol_error::bad_length);
 BECK_TEST_CALL(beck::redis, name_of, beck::redis::error::wrongtype);
 BECK_TEST_CALL(beck::testing::sim, check, some<const check_options>(), made<program_ref>());
-BECK_TEST_CALL(beck::testing::sim, fail, made<beck::detail::text_view>());
-BECK_TEST_CALL(beck::testing::sim, require, true, made<beck::detail::text_view>());
+BECK_TEST_CALL(beck::testing::sim, fail, made<std::string_view>());
+BECK_TEST_CALL(beck::testing::sim, require, true, made<std::string_view>());
 BECK_TEST_CALL(beck::testing::sim, shrink, some<const sim_tape>(),
                some<bool (*)(const sim_tape&)>());
 BECK_TEST_CALL(beck::testing::sim, shrink_erased, some<const sim_tape>(),

@@ -19,12 +19,12 @@ namespace {
 using namespace beck::ip;
 
 std::string text_of(const address& a) { return a.to_string(); }
-bool parses_v4(beck::detail::text_view text) {
+bool parses_v4(std::string_view text) {
   beck::error_code ec;
   make_address_v4(text, ec);
   return !ec;
 }
-bool parses_v6(beck::detail::text_view text) {
+bool parses_v6(std::string_view text) {
   beck::error_code ec;
   make_address_v6(text, ec);
   return !ec;
@@ -82,7 +82,7 @@ TEST_CASE("only four plain decimal numbers are an IPv4 address") {
                           "1,2,3,4",   "1111.2.3.4", "1.2.3.4294967297",
                           "::1"})
     CHECK_MESSAGE(!parses_v4(bad), bad);
-  CHECK(!parses_v4(beck::detail::text_view("1.2.3.4\0", 8)));
+  CHECK(!parses_v4(std::string_view("1.2.3.4\0", 8)));
 }
 
 TEST_CASE("the texts of RFC 5952 are written as it says") {

@@ -192,7 +192,7 @@ TEST_CASE("a longer path is refused with its size and the limit, and nothing cha
 TEST_CASE("a path with a NUL inside is refused, an abstract name may have any bytes") {
   beck::error_code ec;
   local_endpoint e;
-  e.path(beck::detail::text_view("a\0b", 3), ec);
+  e.path(std::string_view("a\0b", 3), ec);
   CHECK(ec == beck::error::invalid_argument);
   const std::string name("\0a\0b\0", 5);
   e.path(name, ec);
@@ -210,7 +210,7 @@ TEST_CASE("local endpoints are ordered by path") {
   CHECK(local_endpoint("/a") == local_endpoint("/a"));
   CHECK(local_endpoint("/a") < local_endpoint("/b"));
   CHECK(local_endpoint() < local_endpoint("/a"));
-  CHECK(local_endpoint(beck::detail::text_view("\0a", 2)) != local_endpoint("a"));
+  CHECK(local_endpoint(std::string_view("\0a", 2)) != local_endpoint("a"));
   std::ostringstream out;
   out << local_endpoint("/a");
   CHECK(out.str() == "/a");

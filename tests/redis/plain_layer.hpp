@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,7 @@ class plain_layer final : public stream_layer {
   task<io_result<owned_stream>> accept(owned_stream carrier) override {
     co_return take(std::move(carrier));
   }
-  task<io_result<owned_stream>> connect(owned_stream carrier,
-                                        beck::detail::text_view name) override {
+  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override {
     peers.emplace_back(name.data(), name.size());
     error_code ec;
     if (peers.size() == hangs_at) ec = co_await wait();

@@ -38,7 +38,7 @@ task<> find_and_follow(sentinel_site& s) {
   CHECK(group.changes() == 0);
   const auto found = co_await group.find();
   CHECK(!found.error());
-  CHECK(group.reason().empty());
+  CHECK(group.error_text().empty());
   CHECK(place(group) == s.addresses[0]);
   CHECK(group.changes() == 1);
   const auto at_once = co_await group.wait_for_change(0);
@@ -59,13 +59,13 @@ task<> find_none(sentinel_site& s) {
   redis::primary_watch group(s.ctx, s.url);
   const auto found = co_await group.find();
   CHECK(found.error() == redis::error::unknown_primary);
-  CHECK(group.reason().find("it knows none") != std::string_view::npos);
+  CHECK(group.error_text().find("it knows none") != std::string_view::npos);
   CHECK(group.changes() == 0);
   for (int i = 0; i < 3; ++i) s.sentinel(i).know(s.addresses[1], 1);
   co_await find_until(s, group, true);
   CHECK(place(group) == s.addresses[1]);
   CHECK(group.changes() == 1);
-  CHECK(group.reason().empty());
+  CHECK(group.error_text().empty());
 }
 
 task<> lose_the_sentinels(sentinel_site& s) {
@@ -74,7 +74,7 @@ task<> lose_the_sentinels(sentinel_site& s) {
   CHECK(!found.error());
   for (int i = 0; i < 3; ++i) s.sentinel(i).kill();
   co_await find_until(s, group, false);
-  CHECK(!group.reason().empty());
+  CHECK(!group.error_text().empty());
   CHECK(place(group) == s.addresses[0]);
   for (int i = 0; i < 3; ++i) s.sentinel(i).revive();
   co_await find_until(s, group, true);

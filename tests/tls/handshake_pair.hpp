@@ -56,7 +56,7 @@ inline task<> talk(stream& one, side& to, bool shuts_down, const std::function<v
     auto got = co_await async_read(one, buffer(&byte, 1));
     to.ec = got.error();
   }
-  to.text = std::string(one.failure());
+  to.text = std::string(one.error_text());
   to.protocol = std::string(one.protocol());
   to.version = std::string(one.version());
   to.peer = std::string(one.peer());

@@ -102,7 +102,7 @@ class narrow_layer final : public beck::stream_layer {
     return both_contexts::get().identity.accept(std::move(narrow));
   }
   task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream carrier,
-                                                    beck::detail::text_view name) override {
+                                                    std::string_view name) override {
     return both_contexts::get().trust.connect(std::move(carrier), name);
   }
 
@@ -127,7 +127,7 @@ task<> ask_once(https& h, std::string request, bool ends, std::string& text) {
 task<> get(https& h, const char* path, std::string& body) {
   auto got = co_await h.web.async_get(h.url(path));
   CHECK(!got.error());
-  if (!got) MESSAGE(got->failure());
+  if (!got) MESSAGE(got->error_text());
   if (!got) co_return;
   http::reply reply = std::move(got).value();
   auto text = co_await reply.body().async_read_all(10'000'000);
@@ -191,8 +191,8 @@ CONFORMANCE("https: a call that fails says which name was expected") {
     const std::string url = "https://localhost:" + std::to_string(s.server.endpoint().port());
     auto got = co_await s.web.async_get(url);
     CHECK(got.error() == tls::error::wrong_name);
-    CHECK(got->failure().find(url) != std::string::npos);
-    CHECK(got->failure().find("127.0.0.1") != std::string::npos);  // the name that was offered
+    CHECK(got->error_text().find(url) != std::string::npos);
+    CHECK(got->error_text().find("127.0.0.1") != std::string::npos);  // the name that was offered
   }(h));
 }
 

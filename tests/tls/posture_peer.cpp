@@ -126,7 +126,7 @@ beck::task<bool> exchange(beck::io_context& ctx, tls::client_context& trust, std
     ec = got.error();
   }
   if (ec != beck::error::eof) {
-    const std::string sentence(stream.failure());
+    const std::string sentence(stream.error_text());
     std::printf("failed: %s: %s\n", ec.message().c_str(), sentence.c_str());
     co_return false;
   }

@@ -64,7 +64,7 @@ CONFORMANCE("tls: a handshake, a line in each direction, and an end that both si
   CHECK(!a);
   CHECK(!b);
   CHECK(std::string(p.client.version()) == "TLSv1.3");
-  CHECK(p.client.failure().empty());
+  CHECK(p.client.error_text().empty());
   ctx.restart();
   run_task(ctx, [&]() -> task<> {
     char line[6];
@@ -177,10 +177,10 @@ CONFORMANCE("tls: a handshake with another name fails on both sides, and says wh
   co_spawn(ctx, read_all(server, text, b, 100), beck::detached);
   run_until(ctx, [&] { return static_cast<bool>(a); });
   CHECK(a == tls::error::wrong_name);
-  CHECK(!client.failure().empty());
+  CHECK(!client.error_text().empty());
   run_all(ctx);
   CHECK(b == tls::error::alert_bad_certificate);
-  CHECK(!server.failure().empty());
+  CHECK(!server.error_text().empty());
 }
 
 CONFORMANCE("tls: a read that is cancelled loses no byte") {

@@ -149,7 +149,7 @@ CONFORMANCE("websocket: a large message is received straight into the memory of 
         is_last = s.run(s.server().read_some(beck::buffer(part)))->is_last;
     } else {
       CHECK(!s.run(s.server().read(whole)).error());
-      CHECK((whole.view() == beck::detail::text_view(data.data(), data.size())));
+      CHECK((whole.view() == std::string_view(data.data(), data.size())));
     }
     // A buffer has 4096 bytes. Behind a large message not even the first head needs one.
     CHECK(leases() - before <= (round < 2 ? 4 : 0));
@@ -173,7 +173,7 @@ CONFORMANCE("websocket: a full queue refuses a message, or ends the connection")
     if (drops) {
       CHECK(ec == stream_error::queue_full);
       CHECK(s.server().error() == stream_error::queue_full);
-      CHECK(s.server().failure() ==
+      CHECK(s.server().error_text() ==
             "More bytes wait to be sent than limits::queue_bytes allows: 100000 bytes");
       CHECK(s.server().send(news) == stream_error::queue_full);
       continue;

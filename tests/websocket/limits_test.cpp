@@ -198,7 +198,7 @@ TEST_CASE("websocket limits: a peer that never answers a close frame is waited f
     stream ws = std::move(accepted).value();
     auto result = co_await ws.close(close_code::going_away);
     closed.emplace(result);
-    failure = ws.failure();
+    failure = ws.error_text();
   });
   peer& one = s.start(upgrade_request(), 2900ms);
   CHECK(!closed);

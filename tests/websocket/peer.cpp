@@ -129,13 +129,13 @@ beck::task<> check_echoes(http::client& web, std::string url) {
       auto sent = co_await ws.write(kind, beck::buffer(data));
       require(!sent.error(), "write: " + sent.error().message());
       auto got = co_await ws.read(message);
-      require(!got.error(), "read: " + ws.failure());
+      require(!got.error(), "read: " + ws.error_text());
       require(*got == kind && std::string_view(message.view().data(), message.size()) == data,
               "a wrong echo of " + std::to_string(bytes));
     }
   }
   auto end = co_await ws.close(static_cast<websocket::close_code>(4000), "all of it");
-  require(!end.error(), "close: " + ws.failure());
+  require(!end.error(), "close: " + ws.error_text());
   require(ws.peer_code() == static_cast<websocket::close_code>(4000), "another close code");
 }
 

@@ -66,14 +66,14 @@ CONFORMANCE("websocket: messages of all sizes arrive whole, in both directions")
       const auto result = s.run(to.read(got));
       CHECK(!result.error());
       CHECK(*result == (bytes % 2 == 0 ? text : binary));
-      CHECK((got.view() == beck::detail::text_view(data.data(), data.size())));
+      CHECK((got.view() == std::string_view(data.data(), data.size())));
       s.ends.run_until([&] { return sent.has_value(); });
       CHECK(!sent->error());
     }
   }
   CHECK(s.client().queued() == 0);
   CHECK(!s.client().error());
-  CHECK(s.client().failure().empty());
+  CHECK(s.client().error_text().empty());
 }
 
 CONFORMANCE("websocket: a message is read in parts of any size, and the rest by read()") {
@@ -284,7 +284,7 @@ CONFORMANCE("websocket: either end closes, and both get the code and the reason"
     CHECK(*read == "error: The WebSocket connection is closed");
     CHECK(second.peer_code() == static_cast<close_code>(4001));
     CHECK(second.peer_reason() == "enough");
-    CHECK(second.failure() == "The WebSocket connection is closed: 4001 enough");
+    CHECK(second.error_text() == "The WebSocket connection is closed: 4001 enough");
     CHECK(first.peer_code() == static_cast<close_code>(4001));
     CHECK(first.peer_reason().empty());
     CHECK(first.error() == stream_error::closed);

@@ -32,7 +32,7 @@ struct session {
 /// Gets the file, reads its body, and returns whether another call is to follow.
 beck::task<bool> call(session& s, beck::mutable_buffer part) {
   auto got = co_await s.web.async_get(s.url);
-  if (got.error()) bench::fail(got->failure().c_str());
+  if (got.error()) bench::fail(got->error_text().c_str());
   const http::reply page = std::move(got).value();
   std::size_t bytes = 0;
   for (;;) {

@@ -7,9 +7,9 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/detail/opaque_value.hpp>
-#include <beck/detail/text_view.hpp>
 #include <concepts>
 #include <cstddef>
+#include <string_view>
 
 namespace beck {
 
@@ -51,7 +51,7 @@ class dynamic_buffer_ref {
     return buffer(data() + position, n);
   }
   /// Returns all bytes as text, to search in.
-  detail::text_view view() const noexcept {
+  std::string_view view() const noexcept {
     const auto all = data();
     return {static_cast<const char*>(all.data()), all.size()};
   }

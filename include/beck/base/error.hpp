@@ -7,8 +7,8 @@
 
 #include <beck/base/platform.hpp>
 
-#include <beck/detail/text_view.hpp>
 #include <cstddef>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 
@@ -184,7 +184,7 @@ class io_error : public std::system_error {
 
   /// Makes an exception whose text contains `subject`, the refused value, such as a path; shortened
   /// if it is long. `operation` as above.
-  io_error(const error_code& ec, const char* operation, detail::text_view subject);
+  io_error(const error_code& ec, const char* operation, std::string_view subject);
 
   /// Out of line, for one v-table and one type_info, also across shared libraries.
   ~io_error() override;
@@ -210,7 +210,7 @@ namespace detail {
 
 /// Throws io_error(ec, operation, subject). Requires ec to be an error.
 [[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation,
-                                         text_view subject);
+                                         std::string_view subject);
 
 }  // namespace detail
 

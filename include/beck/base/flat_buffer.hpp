@@ -9,6 +9,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/base/dynamic_buffer.hpp>
 #include <cstddef>
+#include <string_view>
 
 namespace beck {
 
@@ -58,7 +59,7 @@ class flat_buffer {
   /// As above, only to be read.
   const_buffer data() const noexcept { return {memory_ + begin_, size()}; }
   /// Returns all bytes as text.
-  detail::text_view view() const noexcept { return {memory_ + begin_, size()}; }
+  std::string_view view() const noexcept { return {memory_ + begin_, size()}; }
   /// Returns the number of bytes.
   std::size_t size() const noexcept { return end_ - begin_; }
   /// Returns whether size() is 0.

@@ -4,11 +4,18 @@
 // would need <string> and an allocation. It converts implicitly to any string type.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <concepts>
 #include <cstddef>
+#include <string_view>
 
 namespace beck::detail {
+
+/// A type that can be made from characters: std::string, std::string_view and their like.
+template <class S>
+concept text_target = std::constructible_from<S, const char*, std::size_t> && requires(const S& s) {
+  { s.data() } -> std::convertible_to<const char*>;
+  { s.size() } -> std::convertible_to<std::size_t>;
+};
 
 /// At most Capacity characters, ended by NUL. A value; any thread. Not a range, so that it converts
 /// to each string type in one way only.
@@ -19,7 +26,7 @@ class fixed_text {
  public:
   constexpr fixed_text() noexcept = default;
   /// Copies the first Capacity characters of `text`.
-  constexpr explicit fixed_text(text_view text) noexcept { append(text); }
+  constexpr explicit fixed_text(std::string_view text) noexcept { append(text); }
 
   constexpr const char* c_str() const noexcept { return text_; }
   constexpr const char* data() const noexcept { return text_; }
@@ -28,7 +35,7 @@ class fixed_text {
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
   /// Appends as many characters of `text` as fit.
-  constexpr void append(text_view text) noexcept {
+  constexpr void append(std::string_view text) noexcept {
     for (std::size_t i = 0; i < text.size() && size_ < Capacity; ++i) text_[size_++] = text[i];
     text_[size_] = '\0';
   }
@@ -36,15 +43,14 @@ class fixed_text {
   /// Converts to std::string, std::string_view and every other type that is made from (const char*,
   /// size).
   template <text_target S>
-    requires(!std::same_as<S, text_view>)
   constexpr operator S() const {
     return S(data(), size());
   }
 
   /// Returns whether `b` has the same characters.
-  template <std::convertible_to<text_view> T>
+  template <std::convertible_to<std::string_view> T>
   friend constexpr bool operator==(const fixed_text& a, const T& b) noexcept {
-    return text_view(a.data(), a.size()) == text_view(b);
+    return std::string_view(a.data(), a.size()) == std::string_view(b);
   }
 
   /// Returns `s` with the text appended.

@@ -6,6 +6,7 @@
 #include <beck/detail/functions.hpp>
 #include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
+#include <string_view>
 
 namespace beck::detail {
 
@@ -108,7 +109,7 @@ void throw_if(const error_code& ec, const char* what, const Endpoint&... at) {
   if (!ec) [[likely]]
     return;
   if constexpr ((requires { at.to_text(); } && ...))
-    detail::throw_error(ec, what, text_view(at.to_text())...);
+    detail::throw_error(ec, what, std::string_view(at.to_text())...);
   detail::throw_error(ec, what);
 }
 

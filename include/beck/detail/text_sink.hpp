@@ -3,7 +3,7 @@
 // file descriptor or a function, without a header of any of them.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
+#include <string_view>
 
 namespace beck::detail {
 
@@ -11,7 +11,7 @@ namespace beck::detail {
 /// uses. A value.
 class text_sink {
  public:
-  using function = void (*)(void* to, text_view piece);
+  using function = void (*)(void* to, std::string_view piece);
 
   /// Passes each piece to `call(to, piece)`.
   constexpr text_sink(function call, void* to) noexcept : write_(call), to_(to) {}
@@ -20,7 +20,7 @@ class text_sink {
   text_sink(int fd) noexcept  // implicit: `ctx.dump(2)` reads well
       : write_(&write_to_descriptor), fd_(fd) {}
   /// Writes to an object with append(data, bytes) or write(data, bytes), such as std::string and
-  /// std::ostream, or to one that can be called with a text_view.
+  /// std::ostream, or to one that can be called with a std::string_view.
   template <class Out>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<Out>> &&
              !std::same_as<std::remove_cvref_t<Out>, text_sink>)
@@ -29,11 +29,11 @@ class text_sink {
         to_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(out)))) {}
 
   /// Writes `piece`.
-  void write(text_view piece) { write_(write_ == &write_to_descriptor ? this : to_, piece); }
+  void write(std::string_view piece) { write_(write_ == &write_to_descriptor ? this : to_, piece); }
 
  private:
   template <class Out>
-  static void write_to(void* to, text_view piece) {
+  static void write_to(void* to, std::string_view piece) {
     Out& out = *static_cast<Out*>(to);
     if constexpr (requires { out.append(piece.data(), piece.size()); }) {
       out.append(piece.data(), piece.size());
@@ -43,7 +43,7 @@ class text_sink {
       out(piece);
     }
   }
-  static void write_to_descriptor(void* self, text_view piece);
+  static void write_to_descriptor(void* self, std::string_view piece);
 
   function write_;
   union {

@@ -5,6 +5,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/file/file_object.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -14,7 +15,7 @@ class list_operation;
 
 /// An entry of a directory. A view: valid until the next batch is read into the listing.
 struct directory_entry {
-  detail::text_view name;
+  std::string_view name;
   std::uint64_t inode = 0;
   file_kind kind = file_kind::unknown;  ///< unknown if the file system does not report it
 };
@@ -160,7 +161,7 @@ class directory : public detail::io_object {
   /// (invalid_argument) unless its context is an io_context.
   explicit directory(const any_io_executor& executor);
   /// Opens a directory: see open(). Throws io_error.
-  directory(io_context& context, detail::text_view path);
+  directory(io_context& context, std::string_view path);
 
   /// Returns the executor that operations complete on.
   any_io_executor get_executor() const noexcept { return object_executor(); }
@@ -168,9 +169,9 @@ class directory : public detail::io_object {
   /// Opens a directory, to resolve paths and to list it; waits for the device. Errors: those of
   /// open(2), such as not_a_directory; name_too_long for a path of more than 4,095 bytes;
   /// invalid_argument for one that contains NUL; already_open.
-  void open(detail::text_view path, error_code& ec) noexcept;
+  void open(std::string_view path, error_code& ec) noexcept;
   /// As above, and throws on failure.
-  void open(detail::text_view path);
+  void open(std::string_view path);
   /// Opens a directory without blocking. Completes with (error_code). As file_object::async_open().
   detail::file_action async_open(const char* path) noexcept;
   /// As above. `token` takes (error_code).

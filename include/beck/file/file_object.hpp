@@ -6,6 +6,7 @@
 #include <beck/detail/file_operation.hpp>
 #include <beck/detail/io_object.hpp>
 #include <beck/detail/typed_executor.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -104,9 +105,9 @@ class file_object : public detail::io_object {
 
   /// Opens a file; waits for the device. Errors: those of open(2); name_too_long for a path of more
   /// than 4,095 bytes; invalid_argument for one that contains NUL; already_open.
-  void open(detail::text_view path, flags how, error_code& ec) noexcept;
+  void open(std::string_view path, flags how, error_code& ec) noexcept;
   /// As above, and throws on failure; the text of the exception names the path.
-  void open(detail::text_view path, flags how);
+  void open(std::string_view path, flags how);
   /// Opens a file without blocking. Completes with (error_code). Errors: those of open(2);
   /// already_open. Requires that `path` is not modified until completion. If the file was opened
   /// although the operation was cancelled, it is closed again.

@@ -5,6 +5,7 @@
 
 #include <beck/file/file_object.hpp>
 #include <beck/io/registered_buffer.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -34,7 +35,7 @@ class basic_random_access_file : public basic_file<Executor> {
   basic_random_access_file(io_context& context, const Executor& executor)
       : base(context, executor) {}
   /// Opens a file: see open(). Throws io_error.
-  basic_random_access_file(io_context& context, detail::text_view path, flags how)
+  basic_random_access_file(io_context& context, std::string_view path, flags how)
       : basic_random_access_file(context) {
     this->open(path, how);
   }

@@ -5,6 +5,7 @@
 
 #include <beck/file/file_object.hpp>
 #include <beck/io/registered_buffer.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -36,7 +37,7 @@ class basic_stream_file : public basic_file<Executor> {
   /// Makes a closed file that `context` drives, and whose operations complete on `executor`.
   basic_stream_file(io_context& context, const Executor& executor) : base(context, executor) {}
   /// Opens a file: see open(). Throws io_error.
-  basic_stream_file(io_context& context, detail::text_view path, flags how)
+  basic_stream_file(io_context& context, std::string_view path, flags how)
       : basic_stream_file(context) {
     this->open(path, how);
   }

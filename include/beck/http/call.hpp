@@ -125,7 +125,7 @@ class call {
     return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
   }
   /// Ends the request and waits for the head of the reply. Completes with (error_code, reply).
-  /// After an error the reply has no head, and reply::failure() describes the error. The call
+  /// After an error the reply has no head, and reply::error_text() describes the error. The call
   /// cannot be used again. Errors: those of client_error; a refusal; those of the lookup and of the
   /// socket. Throws std::logic_error after another async_finish().
   /// Cancellation: ends with operation_aborted, and the connection is closed.

@@ -12,7 +12,7 @@ namespace beck::http {
 
 /// The reason why a call has failed.
 enum class client_error : int {
-  bad_url = 1,         ///< parse_url() refuses the URL; reply::failure() has the reason
+  bad_url = 1,         ///< parse_url() refuses the URL; reply::error_text() has the reason
   no_tls,              ///< https, and the connector has no TLS
   too_many_waiting,    ///< client_options::waiting calls already wait for a connection
   connect_late,        ///< no connection within client_options::connect_timeout

@@ -161,7 +161,7 @@ class reply {
 
   /// Returns a sentence with the method, the origin and the error of a call that has failed; an
   /// empty text if it has not failed. Throws std::bad_alloc.
-  std::string failure() const;
+  std::string error_text() const;
 
  private:
   detail::exchange_ref of_;

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include <beck/base/buffer.hpp>
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/detail/fixed_text.hpp>
-#include <beck/detail/text_view.hpp>
 #include <beck/io/buffer_lease.hpp>
 
 namespace beck {
@@ -75,7 +75,7 @@ class byte_stream {
   /// Returns a sentence that explains why the stream has failed, such as the names in a certificate
   /// that is not the expected one; an empty text if the error_code says it all. Valid until the
   /// stream is destroyed.
-  virtual detail::text_view failure() const noexcept { return {}; }
+  virtual std::string_view error_text() const noexcept { return {}; }
 
   /// Returns the name that the peer has proved to be, such as the common name of its certificate;
   /// an empty text if it has proved none. Throws std::bad_alloc.

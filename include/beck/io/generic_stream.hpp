@@ -8,6 +8,7 @@
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/run/compose.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -188,7 +189,7 @@ class read_until_steps {
 /// errors as async_read_until() of io/read_until.hpp; eof also if a step moves nothing. Requires
 /// that the stream and the container outlive the operation.
 template <detail::foreign_read_stream S, class Token = deferred_t>
-auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, detail::text_view delimiter,
+auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, std::string_view delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);

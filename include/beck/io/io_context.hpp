@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <string_view>
 
 #include <beck/base/duration.hpp>
 #include <beck/detail/text_sink.hpp>
@@ -48,7 +49,7 @@ namespace detail {
 
 /// Parses "automatic", "io_uring", "epoll" or "sim". Throws system_error (invalid_argument) whose
 /// message names the value and what is allowed.
-backend parse_backend(text_view name);
+backend parse_backend(std::string_view name);
 
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/io/process_options.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -114,10 +115,10 @@ class process : private detail::io_object {
   /// io_context.
   explicit process(const any_io_executor& executor);
   /// Spawns a process: see spawn(). Throws io_error, whose text names the program or the directory.
-  process(io_context& context, detail::text_view program,
+  process(io_context& context, std::string_view program,
           const detail::process_texts& arguments = {}, const options& how = {});
   /// As above.
-  process(const any_io_executor& executor, detail::text_view program,
+  process(const any_io_executor& executor, std::string_view program,
           const detail::process_texts& arguments = {}, const options& how = {});
   process(process&& other) noexcept = default;
   /// Ends the process that this object owned, and takes over the other one.
@@ -135,10 +136,10 @@ class process : private detail::io_object {
   /// chdir(2) and fork(2); already_open if the object or a pipe of `how` is open, or one pipe is
   /// named for two streams (use err_to_out()); invalid_argument for an empty program or a text that
   /// contains NUL.
-  void spawn(detail::text_view program, const detail::process_texts& arguments, const options& how,
+  void spawn(std::string_view program, const detail::process_texts& arguments, const options& how,
              error_code& ec);
   /// As above, and throws io_error on failure, whose text names the program or the directory.
-  void spawn(detail::text_view program, const detail::process_texts& arguments = {},
+  void spawn(std::string_view program, const detail::process_texts& arguments = {},
              const options& how = {});
 
   /// Returns whether a child was spawned, running or not, and not detached.
@@ -195,7 +196,7 @@ class process : private detail::io_object {
 
  private:
   /// Spawns. Returns true if the directory was the reason for the error.
-  bool spawn_here(detail::text_view program, const detail::process_texts& arguments,
+  bool spawn_here(std::string_view program, const detail::process_texts& arguments,
                   const options& how, error_code& ec);
   void give_up(bool end_it) noexcept;
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <string_view>
 
-#include <beck/detail/text_view.hpp>
 #include <beck/io/pipe.hpp>
 
 namespace beck {
@@ -20,18 +20,19 @@ struct text_list;
 class process_texts {
  public:
   process_texts() noexcept = default;
-  process_texts(std::initializer_list<text_view> texts)  // implicit: `{"-r", "file"}` reads well
+  process_texts(
+      std::initializer_list<std::string_view> texts)  // implicit: `{"-r", "file"}` reads well
       : process_texts() {
     begin();
-    for (const text_view& text : texts) add(text);
+    for (const std::string_view& text : texts) add(text);
   }
   template <class Range>
-    requires requires(const Range& r) { text_view(*r.begin()); }
+    requires requires(const Range& r) { std::string_view(*r.begin()); }
   process_texts(const Range& texts) : process_texts() {
     begin();
-    for (const auto& text : texts) add(text_view(text));
+    for (const auto& text : texts) add(std::string_view(text));
   }
-  template <std::convertible_to<text_view> Text, std::size_t Size>
+  template <std::convertible_to<std::string_view> Text, std::size_t Size>
   process_texts(const Text (&texts)[Size]) : process_texts() {
     begin();
     for (const Text& text : texts) add(text);
@@ -45,7 +46,7 @@ class process_texts {
   ~process_texts();
 
   /// Throws std::bad_alloc.
-  void add(text_view text);
+  void add(std::string_view text);
   /// Returns the list, or nullptr if none was set.
   const text_list* list() const noexcept { return list_; }
 
@@ -153,7 +154,7 @@ class process_options {
   }
   /// Sets the directory in which the process begins; a program with a relative path is searched
   /// there. The text must outlive the spawn.
-  process_options& directory(detail::text_view path) noexcept {
+  process_options& directory(std::string_view path) noexcept {
     directory_ = path;
     return *this;
   }
@@ -165,14 +166,14 @@ class process_options {
   /// Returns the variables that were set.
   const detail::process_texts& variables() const noexcept { return variables_; }
   /// Returns the directory that was set; empty if none was.
-  detail::text_view directory() const noexcept { return directory_; }
+  std::string_view directory() const noexcept { return directory_; }
 
  private:
   detail::process_stream streams_[3] = {detail::process_input(), detail::process_output(),
                                         detail::process_output()};
   detail::process_texts environment_;
   detail::process_texts variables_;
-  detail::text_view directory_;
+  std::string_view directory_;
 };
 
 }  // namespace beck

@@ -7,7 +7,7 @@
 #include <beck/base/dynamic_buffer.hpp>
 #include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
-#include <beck/detail/text_view.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -32,7 +32,8 @@ class match_outcome {
 };
 
 /// Searches `data` from position `from` on for `delimiter`; an empty one is found at 0.
-match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept;
+match_outcome find_delimiter(std::string_view data, std::size_t from,
+                             std::string_view delimiter) noexcept;
 
 /// Grows `buffer` by the bytes that one receive may fill, at most `bytes_max`, and sets `space` to
 /// them. Returns 0, delimiter_not_found_result if the buffer may not grow, or -ENOMEM.
@@ -48,7 +49,7 @@ class [[nodiscard]] read_until_operation
   /// Longer delimiters are refused by async_read_until with std::length_error.
   static constexpr std::size_t delimiter_bytes_max = 80;
 
-  read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer, text_view delimiter)
+  read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer, std::string_view delimiter)
       : begun_by(op_kind::receive, d, nullptr, 0),
         buffer_(buffer),
         delimiter_(delimiter.data()),
@@ -76,7 +77,7 @@ class [[nodiscard]] read_until_operation
   }
 
  protected:
-  using match_function = match_outcome (*)(read_until_operation& self, text_view data,
+  using match_function = match_outcome (*)(read_until_operation& self, std::string_view data,
                                            std::size_t from);
 
   read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer,
@@ -120,7 +121,7 @@ namespace functions {
 /// Applies a user's condition: called as condition(begin, end), it returns a pair of an iterator
 /// and a bool, as in Asio: (one past the match, true) or (where to go on, false).
 template <class Condition>
-match_outcome apply_match_condition(Condition& condition, text_view data, std::size_t from) {
+match_outcome apply_match_condition(Condition& condition, std::string_view data, std::size_t from) {
   const char* const begin = data.data();
   const auto answer = condition(begin + from, begin + data.size());
   const auto position = static_cast<std::size_t>(answer.first - begin);
@@ -141,7 +142,7 @@ class [[nodiscard]] match_operation : public read_until_operation {
   }
 
  private:
-  static match_outcome match(read_until_operation& base, text_view data, std::size_t from) {
+  static match_outcome match(read_until_operation& base, std::string_view data, std::size_t from) {
     return detail::apply_match_condition(static_cast<match_operation&>(base).condition_, data,
                                          from);
   }
@@ -167,7 +168,7 @@ concept match_condition = requires(C& c, const char* p) {
 /// Requires that the container lives until completion; the runner's thread uses it until then.
 inline detail::read_until_operation async_read_until(detail::stream_object& stream,
                                                      const dynamic_buffer_ref& buffer,
-                                                     detail::text_view delimiter) {
+                                                     std::string_view delimiter) {
   return {stream.slot(), buffer, delimiter};
 }
 
@@ -186,7 +187,7 @@ class [[nodiscard]] read_until_char_operation : public read_until_operation {
   }
 
  private:
-  static match_outcome match(read_until_operation& base, text_view data, std::size_t from);
+  static match_outcome match(read_until_operation& base, std::string_view data, std::size_t from);
   char character_;
 };
 
@@ -219,14 +220,14 @@ namespace detail {
 /// The delimiter of a search, copied, for functions without an operation of the library.
 class delimiter_match {
  public:
-  explicit delimiter_match(text_view delimiter) : bytes_(delimiter.size()) {
+  explicit delimiter_match(std::string_view delimiter) : bytes_(delimiter.size()) {
     read_until_operation::check_delimiter(bytes_);
     if (bytes_ != 0) __builtin_memcpy(text_, delimiter.data(), bytes_);
   }
   explicit delimiter_match(char delimiter) noexcept : bytes_(1) { text_[0] = delimiter; }
 
-  match_outcome operator()(text_view data, std::size_t from) const noexcept {
-    return find_delimiter(data, from, text_view(text_, bytes_));
+  match_outcome operator()(std::string_view data, std::size_t from) const noexcept {
+    return find_delimiter(data, from, std::string_view(text_, bytes_));
   }
 
  private:
@@ -238,7 +239,7 @@ class condition_match {
  public:
   explicit condition_match(Condition condition) : condition_(static_cast<Condition&&>(condition)) {}
 
-  match_outcome operator()(text_view data, std::size_t from) {
+  match_outcome operator()(std::string_view data, std::size_t from) {
     return detail::apply_match_condition(condition_, data, from);
   }
 
@@ -248,7 +249,7 @@ class condition_match {
 
 namespace functions {
 
-inline delimiter_match as_match(text_view delimiter) { return delimiter_match(delimiter); }
+inline delimiter_match as_match(std::string_view delimiter) { return delimiter_match(delimiter); }
 inline delimiter_match as_match(char delimiter) noexcept { return delimiter_match(delimiter); }
 template <match_condition C>
 condition_match<C> as_match(C condition) {

@@ -3,8 +3,8 @@
 // handshake with the peer. Servers and clients know nothing else of it.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/io/byte_stream.hpp>
+#include <string_view>
 #include <utility>
 
 namespace beck {
@@ -42,7 +42,7 @@ class owned_stream {
 /// Makes streams over other streams. One layer serves any number of connections, of several
 /// contexts at once, and outlives them.
 /// A handshake ends with a stream that owns its carrier, or with an error; then the carrier is
-/// closed, or gone. With an error the result may own a stream, too, which is good for failure()
+/// closed, or gone. With an error the result may own a stream, too, which is good for error_text()
 /// only: for a sentence with names and dates that an error_code cannot hold. A stop of the awaiting
 /// scope ends it: that is how its caller limits its time. Bytes that the peer sends behind its last
 /// message of the handshake belong to the new stream.
@@ -60,7 +60,7 @@ class stream_layer {
   /// Makes the handshake of a client over a connected stream, with the peer that is expected to be
   /// `name`, a host name or an address, which must outlive the handshake. Errors: as
   /// accept(), and the layer's for a peer that is another one.
-  virtual task<io_result<owned_stream>> connect(owned_stream carrier, detail::text_view name) = 0;
+  virtual task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) = 0;
 };
 
 }  // namespace beck

@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstddef>
 #include <exception>
+#include <string_view>
 
 namespace beck::ip {
 
@@ -84,9 +85,9 @@ class address {
 
 /// Parses the text of an IPv6 or IPv4 address: see make_address_v6() and make_address_v4().
 /// Otherwise sets `ec` to error::invalid_argument and returns 0.0.0.0.
-address make_address(detail::text_view text, error_code& ec) noexcept;
+address make_address(std::string_view text, error_code& ec) noexcept;
 /// As above, and throws io_error on failure, whose text shows `text`.
-address make_address(detail::text_view text);
+address make_address(std::string_view text);
 
 /// Returns a hash; equal addresses have equal hashes. Not stable between versions of the library,
 /// and not meant to resist an attacker.

@@ -6,12 +6,12 @@
 
 #include <beck/base/error.hpp>
 #include <beck/detail/fixed_text.hpp>
-#include <beck/detail/text_view.hpp>
 #include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>  // lint: allow heavy-header, error.hpp has it already
+#include <string_view>
 #include <type_traits>
 
 namespace beck::ip {
@@ -150,8 +150,8 @@ constexpr address_v4 make_address_v4(const address_v4::bytes_type& bytes) noexce
 /// Otherwise sets `ec` to error::invalid_argument and returns 0.0.0.0. (The shortened and octal
 /// forms of inet_aton(3) are refused: programs that check an address and programs that use it must
 /// not read it in two ways.)
-address_v4 make_address_v4(detail::text_view text, error_code& ec) noexcept;
+address_v4 make_address_v4(std::string_view text, error_code& ec) noexcept;
 /// As above, and throws io_error on failure, whose text shows `text`.
-address_v4 make_address_v4(detail::text_view text);
+address_v4 make_address_v4(std::string_view text);
 
 }  // namespace beck::ip

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beck::ip {
 
@@ -114,9 +115,9 @@ constexpr address_v6 make_address_v6(const address_v6::bytes_type& bytes,
 /// Parses the texts of RFC 4291 2.2, also with "%" and a scope id in decimal. Otherwise sets `ec`
 /// to error::invalid_argument and returns "::". Names of interfaces after "%" are refused: finding
 /// their number is a system call (if_nametoindex(3)).
-address_v6 make_address_v6(detail::text_view text, error_code& ec) noexcept;
+address_v6 make_address_v6(std::string_view text, error_code& ec) noexcept;
 /// As above, and throws io_error on failure, whose text shows `text`.
-address_v6 make_address_v6(detail::text_view text);
+address_v6 make_address_v6(std::string_view text);
 
 /// Selects the conversions between an IPv4 address and its IPv6 form: make_address_v6(v4_mapped,
 /// a).

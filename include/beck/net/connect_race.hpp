@@ -6,6 +6,7 @@
 #include <beck/base/duration.hpp>
 #include <beck/net/connect.hpp>
 #include <beck/net/tcp.hpp>
+#include <string_view>
 
 namespace beck {
 
@@ -27,7 +28,7 @@ class [[nodiscard]] connect_race_operation
   static constexpr const char* waits_for = "connect";
 
   /// By name. Names are copied. Throws std::bad_alloc.
-  connect_race_operation(ip::tcp::socket& socket, text_view host, text_view service,
+  connect_race_operation(ip::tcp::socket& socket, std::string_view host, std::string_view service,
                          const happy_eyeballs& how);
   template <endpoint_range<ip::tcp::endpoint> Range>
   connect_race_operation(ip::tcp::socket& socket, const Range& endpoints, const happy_eyeballs& how)
@@ -77,20 +78,20 @@ auto async_connect(ip::tcp::socket& socket, const Range& endpoints, const happy_
 
 /// Looks up `host` and `service` and connects `socket` to the result that answers first. Errors:
 /// those of ip::basic_resolver, and of the attempts. Throws std::bad_alloc.
-inline detail::connect_race_operation async_connect(ip::tcp::socket& socket, detail::text_view host,
-                                                    detail::text_view service,
+inline detail::connect_race_operation async_connect(ip::tcp::socket& socket, std::string_view host,
+                                                    std::string_view service,
                                                     const happy_eyeballs& how = {}) {
   return {socket, host, service, how};
 }
 /// As above. `token` takes (error_code, ip::tcp::endpoint).
 template <class Token>
-auto async_connect(ip::tcp::socket& socket, detail::text_view host, detail::text_view service,
+auto async_connect(ip::tcp::socket& socket, std::string_view host, std::string_view service,
                    const happy_eyeballs& how, Token&& token) {
   return detail::launch(async_connect(socket, host, service, how), static_cast<Token&&>(token));
 }
 /// As above, with the default options.
 template <completion_token_for<void(error_code, ip::tcp::endpoint)> Token>
-auto async_connect(ip::tcp::socket& socket, detail::text_view host, detail::text_view service,
+auto async_connect(ip::tcp::socket& socket, std::string_view host, std::string_view service,
                    Token&& token) {
   return detail::launch(async_connect(socket, host, service), static_cast<Token&&>(token));
 }

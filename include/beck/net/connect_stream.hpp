@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
-#include <beck/detail/text_view.hpp>
 #include <beck/io/stream_layer.hpp>
 
 namespace beck::ip {
@@ -16,7 +16,7 @@ namespace functions {
 /// async_connect() by name says. The stream has no delay of short writes (TCP_NODELAY).
 /// Errors: those of the lookup and of the connection. Cancellation: through the awaiting scope.
 /// Lifetime: the context of `on` outlives the stream.
-task<io_result<owned_stream>> connect_stream(any_io_executor on, beck::detail::text_view host,
+task<io_result<owned_stream>> connect_stream(any_io_executor on, std::string_view host,
                                              std::uint16_t port);
 
 }  // namespace functions

@@ -5,11 +5,11 @@
 
 #include <beck/base/error.hpp>
 #include <beck/detail/fixed_text.hpp>
-#include <beck/detail/text_view.hpp>
 #include <compare>
 #include <concepts>
 #include <cstddef>
 #include <string>  // lint: allow heavy-header, error.hpp has it already
+#include <string_view>
 
 namespace beck::local {
 
@@ -26,8 +26,8 @@ class socket_path {
   /// Makes an unnamed endpoint: an empty path.
   socket_path() noexcept;
   /// Makes the endpoint of this path. Throws io_error, whose text shows the path; see
-  /// path(text_view, error_code&).
-  explicit socket_path(detail::text_view path);
+  /// path(std::string_view, error_code&).
+  explicit socket_path(std::string_view path);
 
   /// Returns the path; for an abstract name a NUL and the name; empty if unnamed. A path that the
   /// kernel filled in may be one byte longer than path_max. Throws std::bad_alloc.
@@ -36,9 +36,9 @@ class socket_path {
   /// name, which may contain any bytes. Errors: error::name_too_long over path_max;
   /// error::invalid_argument if a path contains a NUL (the kernel would use the part before it).
   /// The endpoint is unchanged then.
-  void path(detail::text_view path, error_code& ec) noexcept;
+  void path(std::string_view path, error_code& ec) noexcept;
   /// As above, and throws io_error on failure, whose text shows the path, its size and the limit.
-  void path(detail::text_view path);
+  void path(std::string_view path);
 
   /// Returns whether this is an abstract name.
   bool is_abstract() const noexcept;
@@ -79,7 +79,7 @@ class socket_path {
   }
 
  private:
-  detail::text_view view() const noexcept;
+  std::string_view view() const noexcept;
 
   // The family, 108 characters of path, and the NUL that the kernel adds to a path of 108 (unix(7),
   // BUGS).
@@ -97,10 +97,10 @@ class basic_endpoint : public socket_path {
   /// Makes an unnamed endpoint.
   basic_endpoint() noexcept = default;
   /// Makes the endpoint of this path. Implicit, as in Asio: a literal or a string is a path. An
-  /// abstract name needs its size, as a literal ends at the first NUL: text_view("\\0name", 5).
+  /// abstract name needs its size, as a literal ends at the first NUL: std::string_view("\\0name", 5).
   /// Throws as socket_path.
-  template <std::convertible_to<detail::text_view> Path>
-  basic_endpoint(const Path& path) : socket_path(detail::text_view(path)) {}
+  template <std::convertible_to<std::string_view> Path>
+  basic_endpoint(const Path& path) : socket_path(std::string_view(path)) {}
   /// Converts from an endpoint of no particular protocol.
   explicit basic_endpoint(const socket_path& e) noexcept : socket_path(e) {}
 

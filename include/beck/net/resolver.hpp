@@ -11,6 +11,7 @@
 #include <beck/net/name_error.hpp>
 #include <beck/net/resolver_results.hpp>
 #include <beck/run/op.hpp>
+#include <string_view>
 
 namespace beck::ip {
 
@@ -84,8 +85,8 @@ struct name_request_kind {
 class name_request : private detail::job_operation {
  public:
   /// Makes a lookup of names, which are copied.
-  name_request(resolver_state& owner, const name_request_kind& how, detail::text_view host,
-               detail::text_view service) noexcept;
+  name_request(resolver_state& owner, const name_request_kind& how, std::string_view host,
+               std::string_view service) noexcept;
   /// Makes a lookup of an address.
   name_request(resolver_state& owner, const name_request_kind& how,
                const socket_address& address) noexcept;
@@ -127,7 +128,7 @@ class name_request : private detail::job_operation {
   virtual void abandon() noexcept = 0;
 
   bool claim() noexcept;
-  void take_names(detail::text_view host, detail::text_view service) noexcept;
+  void take_names(std::string_view host, std::string_view service) noexcept;
   void ask(detail::system& sys) noexcept;
   void ask_name(detail::system& sys);
   void ask_address(detail::system& sys);
@@ -152,8 +153,8 @@ class name_request : private detail::job_operation {
 namespace functions {
 
 /// Throws io_error; its text shows the name that was refused or not found.
-[[noreturn]] void throw_name_error(const error_code& ec, detail::text_view host,
-                                   detail::text_view service);
+[[noreturn]] void throw_name_error(const error_code& ec, std::string_view host,
+                                   std::string_view service);
 
 }  // namespace functions
 using namespace functions;
@@ -259,13 +260,13 @@ class basic_resolver : public resolver_base {
 
   /// Looks up `host` and `service`, of both versions of IP. Completes with (error_code,
   /// results_type).
-  resolve_operation<Protocol> async_resolve(detail::text_view host, detail::text_view service,
+  resolve_operation<Protocol> async_resolve(std::string_view host, std::string_view service,
                                             flags how = {}) {
     return start(kind_of(how), host, service);
   }
   /// As above, only addresses of the version of `protocol`.
-  resolve_operation<Protocol> async_resolve(const Protocol& protocol, detail::text_view host,
-                                            detail::text_view service, flags how = {}) {
+  resolve_operation<Protocol> async_resolve(const Protocol& protocol, std::string_view host,
+                                            std::string_view service, flags how = {}) {
     return start(kind_of(protocol, how), host, service);
   }
   /// Looks up the names of an endpoint. Completes with one entry.
@@ -274,23 +275,23 @@ class basic_resolver : public resolver_base {
   }
   /// Looks up `host` and `service`. `token` takes (error_code, results_type).
   template <completion_token_for<void(error_code, results_type)> Token>
-  auto async_resolve(detail::text_view host, detail::text_view service, Token&& token) {
+  auto async_resolve(std::string_view host, std::string_view service, Token&& token) {
     return detail::launch(async_resolve(host, service), static_cast<Token&&>(token));
   }
   /// As above, with flags.
   template <class Token>
-  auto async_resolve(detail::text_view host, detail::text_view service, flags how, Token&& token) {
+  auto async_resolve(std::string_view host, std::string_view service, flags how, Token&& token) {
     return detail::launch(async_resolve(host, service, how), static_cast<Token&&>(token));
   }
   /// As above, only addresses of the version of `protocol`.
   template <completion_token_for<void(error_code, results_type)> Token>
-  auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+  auto async_resolve(const Protocol& protocol, std::string_view host, std::string_view service,
                      Token&& token) {
     return detail::launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
   }
   /// As above, with flags.
   template <class Token>
-  auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+  auto async_resolve(const Protocol& protocol, std::string_view host, std::string_view service,
                      flags how, Token&& token) {
     return detail::launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
   }
@@ -302,33 +303,32 @@ class basic_resolver : public resolver_base {
 
   /// Looks up `host` and `service` in this call, which blocks the thread: not for handlers of a
   /// program that has other things to do. Returns the results; none after an error.
-  results_type resolve(detail::text_view host, detail::text_view service, flags how,
-                       error_code& ec) {
+  results_type resolve(std::string_view host, std::string_view service, flags how, error_code& ec) {
     return answer(kind_of(how), ec, host, service);
   }
   /// As above, without flags.
-  results_type resolve(detail::text_view host, detail::text_view service, error_code& ec) {
+  results_type resolve(std::string_view host, std::string_view service, error_code& ec) {
     return resolve(host, service, flags(), ec);
   }
   /// As above, and throws io_error on failure, whose text shows the name.
-  results_type resolve(detail::text_view host, detail::text_view service, flags how = {}) {
+  results_type resolve(std::string_view host, std::string_view service, flags how = {}) {
     error_code ec;
     results_type results = resolve(host, service, how, ec);
     if (ec) throw_name_error(ec, host, service);
     return results;
   }
   /// Looks up only addresses of the version of `protocol`. Blocks.
-  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+  results_type resolve(const Protocol& protocol, std::string_view host, std::string_view service,
                        flags how, error_code& ec) {
     return answer(kind_of(protocol, how), ec, host, service);
   }
   /// As above, without flags.
-  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+  results_type resolve(const Protocol& protocol, std::string_view host, std::string_view service,
                        error_code& ec) {
     return resolve(protocol, host, service, flags(), ec);
   }
   /// As above, and throws io_error on failure, whose text shows the name.
-  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+  results_type resolve(const Protocol& protocol, std::string_view host, std::string_view service,
                        flags how = {}) {
     error_code ec;
     results_type results = resolve(protocol, host, service, how, ec);

@@ -3,11 +3,11 @@
 // share one block of memory, which never changes.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/net/ip_endpoint.hpp>
 #include <cstddef>
 #include <new>
 #include <string>  // lint: allow heavy-header, error.hpp has it already
+#include <string_view>
 #include <utility>
 
 namespace beck::ip {
@@ -26,8 +26,8 @@ class name_answer {
   /// Makes an empty answer.
   name_answer() noexcept = default;
   /// Copies `count` addresses and the names. Throws std::bad_alloc.
-  name_answer(const socket_address* addresses, std::size_t count, detail::text_view host,
-              detail::text_view service);
+  name_answer(const socket_address* addresses, std::size_t count, std::string_view host,
+              std::string_view service);
   name_answer(const name_answer& other) noexcept;
   name_answer(name_answer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   /// Takes over `other`.
@@ -49,9 +49,9 @@ class name_answer {
   /// Returns an address. Requires at < size(), asserted.
   const socket_address& address(std::size_t at) const noexcept;
   /// Returns the host name.
-  detail::text_view host() const noexcept;
+  std::string_view host() const noexcept;
   /// Returns the service name.
-  detail::text_view service() const noexcept;
+  std::string_view service() const noexcept;
   /// Returns the place of entry `at`. Requires at < size(), asserted.
   void* entry_place(std::size_t at) const noexcept;
 
@@ -160,8 +160,8 @@ class basic_resolver_results {
     }
   }
   /// Returns results without a lookup: one entry. Throws std::bad_alloc.
-  static basic_resolver_results create(const endpoint_type& endpoint, detail::text_view host,
-                                       detail::text_view service) {
+  static basic_resolver_results create(const endpoint_type& endpoint, std::string_view host,
+                                       std::string_view service) {
     return basic_resolver_results(name_answer(&endpoint, 1, host, service));
   }
 

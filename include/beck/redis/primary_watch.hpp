@@ -27,7 +27,7 @@ class watched_primary;
 ///
 ///   redis::primary_watch group(ctx, "redis+sentinel://s1,s2,s3/main");
 ///   auto found = co_await group.find();
-///   if (!found) report(group.reason());
+///   if (!found) report(group.error_text());
 ///   const std::uint64_t seen = group.changes();
 ///   auto socket = co_await connect_to(group.host(), group.port());
 ///   auto left = co_await group.wait_for_change(seen);  // this connection has to end
@@ -74,7 +74,7 @@ class primary_watch {
   task<io_result<>> wait_for_change(std::uint64_t seen);
   /// Returns why the last find() has found none, with the words of each sentinel; empty before, and
   /// behind one that has succeeded. Valid until the next find() ends.
-  std::string_view reason() const noexcept;
+  std::string_view error_text() const noexcept;
   /// Ends its tasks, and the watch. Later calls end in the same way.
   void close() noexcept;
 

@@ -116,12 +116,12 @@ class command_writer {
   /// Returns the number of bytes of the marks of whole commands.
   std::size_t mark_bytes() const noexcept { return mark_bytes_; }
   /// Returns the limit that was passed.
-  request_limit failure() const noexcept { return failure_; }
+  request_limit reason() const noexcept { return failure_; }
   /// Returns the value that was over the limit.
   std::size_t failed_value() const noexcept { return failed_value_; }
-  /// Returns the error of failure(), none if there is none.
+  /// Returns the error of reason(), none if there is none.
   error_code error() const noexcept;
-  /// Returns failure() in words, with the value and the limit.
+  /// Returns reason() in words, with the value and the limit.
   beck::detail::fixed_text<120> message(const request_limits& most) const noexcept;
 
  private:

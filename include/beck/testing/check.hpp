@@ -5,12 +5,12 @@
 //   int main(int argc, char** argv) { return beck::testing::sim::check(argc, argv, transfer); }
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/testing/sim.hpp>
 #include <beck/testing/tape.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace beck::testing::sim {
@@ -18,10 +18,10 @@ namespace beck::testing::sim {
 namespace functions {
 
 /// Fails the program: throws an exception with the text `report`.
-[[noreturn]] void fail(detail::text_view report);
+[[noreturn]] void fail(std::string_view report);
 
 /// Calls fail(report) unless `condition` holds.
-inline void require(bool condition, detail::text_view report) {
+inline void require(bool condition, std::string_view report) {
   if (!condition) [[unlikely]]
     fail(report);
 }
@@ -55,7 +55,7 @@ class program_ref {
       program(w);
     } else {
       const auto returned = program(w);
-      const detail::text_view report = returned;
+      const std::string_view report = returned;
       require(report.empty(), report);
     }
   }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
-#include <beck/detail/text_view.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/testing/faults.hpp>
 #include <beck/testing/link.hpp>
@@ -13,6 +12,7 @@
 #include <beck/testing/tape.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beck::testing::sim {
 
@@ -93,7 +93,7 @@ class host {
   host& operator=(const host&) = delete;
 
   /// Returns the name.
-  detail::text_view name() const noexcept;
+  std::string_view name() const noexcept;
 
   /// Converts to the options of a context on this host, so that `io_context ctx(world.host("a"))`
   /// makes one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
@@ -171,7 +171,7 @@ class world {
   world& operator=(const world&) = delete;
 
   /// Returns the host of that name; the first call makes it.
-  sim::host& host(detail::text_view name);
+  sim::host& host(std::string_view name);
 
   /// Runs until no context has outstanding work. A server that always accepts has some: stop its
   /// context, close the objects that it waits with, or use one of the other two functions.

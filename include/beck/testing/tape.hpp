@@ -3,9 +3,9 @@
 // fits on a command line, can be shrunk, and is the input that a fuzzer mutates.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace beck {
 
@@ -32,20 +32,20 @@ class tape {
 
   /// Returns the tape of these bytes(). Throws io_error (invalid_argument) with the reason if they
   /// are not those of a tape; they may come from anywhere.
-  static tape from_bytes(detail::text_view bytes);
+  static tape from_bytes(std::string_view bytes);
   /// Returns the tape of this text(); white space around it is ignored. Throws as from_bytes(). The
   /// text has a checksum.
-  static tape from_text(detail::text_view text);
+  static tape from_text(std::string_view text);
   /// Returns the tape in a file that contains its text or bytes. Throws io_error that names the
   /// file.
-  static tape load(detail::text_view path);
+  static tape load(std::string_view path);
   /// Writes text() and a newline to a file. Throws io_error that names the file.
-  void save(detail::text_view path) const;
+  void save(std::string_view path) const;
 
   /// Returns the bytes. They are valid until the tape is assigned to or moved from.
-  detail::text_view bytes() const noexcept;
+  std::string_view bytes() const noexcept;
   /// Returns a text of letters, digits, '-' and '_', valid as bytes().
-  detail::text_view text() const noexcept;
+  std::string_view text() const noexcept;
 
   /// Returns the seed of the run.
   std::uint64_t seed() const noexcept;

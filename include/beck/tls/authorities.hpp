@@ -3,7 +3,7 @@
 // The issuers whose certificates are trusted, and the revocation lists of these issuers.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
+#include <string_view>
 
 namespace beck::tls {
 
@@ -24,17 +24,17 @@ class authorities {
 
   /// Adds the certificates of a file in PEM. Each becomes a root, also an intermediate or the
   /// certificate of a server itself.
-  authorities& file(beck::detail::text_view path);
+  authorities& file(std::string_view path);
   /// Adds the certificates of all files of a folder that end in .pem, .crt or .cer.
-  authorities& folder(beck::detail::text_view path);
+  authorities& folder(std::string_view path);
   /// Adds the certificates of a text in PEM, which is copied.
-  authorities& pem(beck::detail::text_view text);
+  authorities& pem(std::string_view text);
   /// Adds the roots of the system: those in OpenSSL's default places, or in the places that the
   /// environment variables SSL_CERT_FILE and SSL_CERT_DIR name.
   authorities& system();
   /// Adds a file of revocation lists, in PEM or DER. With at least one such file, every certificate
   /// of a chain needs a current list of its issuer, else it is refused with revocation_unknown.
-  authorities& revocation_list(beck::detail::text_view path);
+  authorities& revocation_list(std::string_view path);
 
   /// Returns the settings; for the library.
   const detail::trust_settings& settings() const noexcept { return *settings_; }

@@ -4,9 +4,9 @@
 // http::client::secure() takes.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/tls/client_options.hpp>
+#include <string_view>
 
 namespace beck::tls {
 
@@ -28,14 +28,13 @@ class client_context final : public stream_layer {
   /// while it reads.
   explicit client_context(const client_options& options = client_options());
   /// Trusts only the certificates of a file in PEM. Throws as above.
-  explicit client_context(beck::detail::text_view roots_file);
+  explicit client_context(std::string_view roots_file);
   ~client_context() override;
 
   /// Performs the handshake of a client with the server `name`, a host name or an address. Errors:
   /// tls::error, invalid_argument for a name that is neither, those of the carrier. A result with
-  /// an error owns a stream whose failure() explains it.
-  task<io_result<owned_stream>> connect(owned_stream carrier,
-                                        beck::detail::text_view name) override;
+  /// an error owns a stream whose error_text() explains it.
+  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override;
   /// Fails with operation_not_supported: a server needs a server_context.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
 

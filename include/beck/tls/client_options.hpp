@@ -4,8 +4,8 @@
 // certificate of the client, protocols, versions.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/tls/authorities.hpp>
+#include <string_view>
 
 namespace beck::tls {
 
@@ -35,16 +35,16 @@ class client_options {
   /// "sha256/" before it. In addition to all other checks, one certificate of the verified chain,
   /// the server's or an issuer's, must have one of the pinned keys. Else: bad_pin. Throws
   /// std::invalid_argument for another text. Source: RFC 7469, section 2.4.
-  client_options& pin(beck::detail::text_view hash);
+  client_options& pin(std::string_view hash);
   /// Requires that the server sends a current OCSP response of "good" with its certificate. Else:
   /// revoked or revocation_unknown. Source: RFC 6066, section 8.
   client_options& demand_ocsp(bool on = true) noexcept;
   /// Sets the certificate that is sent to servers that ask for one: files as of a server_context.
-  client_options& identity(beck::detail::text_view chain_file, beck::detail::text_view key_file);
+  client_options& identity(std::string_view chain_file, std::string_view key_file);
   /// Sets the application protocols to offer, separated by spaces, the best first, such as
   /// "http/1.1". Default: none. Throws std::invalid_argument for a name of more than 255 bytes.
   /// Source: RFC 7301.
-  client_options& protocols(beck::detail::text_view names);
+  client_options& protocols(std::string_view names);
   /// Sets the allowed versions. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if `least` is
   /// above `most`.
   client_options& versions(version least, version most);

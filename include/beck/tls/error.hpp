@@ -2,7 +2,7 @@
 //
 // The errors of TLS: refused certificates, peers without a common version or cipher, ends of
 // connections, files that cannot be loaded, and the alerts of a peer. A code names the kind of
-// failure, for programs. A sentence with names and dates, for people, is in byte_stream::failure()
+// failure, for programs. A sentence with names and dates, for people, is in byte_stream::error_text()
 // of the stream, and in the text of an exception. docs/tls.md has a table of the most common ones.
 #pragma once
 
@@ -35,7 +35,7 @@ enum class error : int {
   protocol_broken,         ///< a message that is malformed, out of order, too long, or forged
   too_many_messages,       ///< an endless series of key updates or similar messages
   truncated,               ///< the stream ended without close_notify: bytes may be missing
-  internal,                ///< OpenSSL has failed; failure() has its text
+  internal,                ///< OpenSSL has failed; error_text() has its text
 
   // Files.
   bad_pem = 40,       ///< a file is not PEM, or a block in it cannot be decoded

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
-#include <beck/detail/text_view.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/tls/server_options.hpp>
+#include <string_view>
 
 namespace beck::tls {
 
@@ -27,16 +27,15 @@ class server_context final : public stream_layer {
   /// or one of tls::error: bad_pem, encrypted_key, key_mismatch, broken_chain, expired,
   /// not_yet_valid, weak_certificate, bad_ocsp_response. Its text names the file and the line or
   /// the certificate. Blocks while it reads.
-  server_context(beck::detail::text_view chain_file, beck::detail::text_view key_file,
+  server_context(std::string_view chain_file, std::string_view key_file,
                  const server_options& options = server_options());
   ~server_context() override;
 
   /// Performs the handshake of a server. Errors: tls::error, those of the carrier. A result with an
-  /// error owns a stream whose failure() explains it.
+  /// error owns a stream whose error_text() explains it.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
   /// Fails with operation_not_supported: a client needs a client_context.
-  task<io_result<owned_stream>> connect(owned_stream carrier,
-                                        beck::detail::text_view name) override;
+  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override;
 
   /// Reads all files again, for connections accepted from now on; the others keep their identity.
   /// If it throws, as the constructor, nothing has changed. Blocks while it reads.

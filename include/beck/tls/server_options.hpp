@@ -4,10 +4,10 @@
 // certificates of clients, tickets, protocols, versions.
 #pragma once
 
-#include <beck/detail/text_view.hpp>
 #include <beck/tls/authorities.hpp>
 #include <beck/tls/client_options.hpp>
 #include <beck/tls/ticket_keys.hpp>
+#include <string_view>
 
 namespace beck::tls {
 
@@ -34,11 +34,11 @@ class server_options {
   /// server_context. An exact name is preferred to a wildcard, which matches one label; if two
   /// identities have the same name, the later one is used. Clients that ask for no name, or an
   /// unknown one, get the identity of the server_context.
-  server_options& identity(beck::detail::text_view chain_file, beck::detail::text_view key_file);
+  server_options& identity(std::string_view chain_file, std::string_view key_file);
   /// Sends the OCSP response in this file, in DER, to clients that ask. It belongs to the identity
   /// added last, or to that of the server_context if none was added. reload() reads it again. An
   /// expired response is not sent.
-  server_options& ocsp(beck::detail::text_view file);
+  server_options& ocsp(std::string_view file);
   /// Asks clients for a certificate issued by `issuers`.
   server_options& clients(const authorities& issuers,
                           client_certificate need = client_certificate::required);
@@ -46,7 +46,7 @@ class server_options {
   /// others is refused with no_shared_protocol; one that offers none is served. Default: "http/1.1
   /// http/1.0"; an empty text turns ALPN off. Throws std::invalid_argument for a name of more than
   /// 255 bytes. Source: RFC 7301.
-  server_options& protocols(beck::detail::text_view names);
+  server_options& protocols(std::string_view names);
   /// Sets the allowed versions. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if `least` is
   /// above `most`.
   server_options& versions(version least, version most);

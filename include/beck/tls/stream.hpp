@@ -7,12 +7,12 @@
 #include <beck/base/buffer.hpp>
 #include <beck/detail/adapted_stream.hpp>
 #include <beck/detail/fixed_text.hpp>
-#include <beck/detail/text_view.hpp>
 #include <beck/detail/vector_operation.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/net/socket_stream.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace beck::tls {
@@ -120,13 +120,13 @@ class stream {
   /// Prepares a client's side over a connected stream. `name`: a host name or an address, for which
   /// the server's certificate must be valid. Throws std::bad_alloc, std::invalid_argument for a
   /// name that is neither.
-  stream(owned_stream carrier, client_context& trust, beck::detail::text_view name);
+  stream(owned_stream carrier, client_context& trust, std::string_view name);
   /// Prepares a server's side over a connected stream. Throws std::bad_alloc.
   stream(owned_stream carrier, server_context& identity);
   /// As above, over a connected socket.
   template <class Protocol, class Executor>
   stream(basic_stream_socket<Protocol, Executor>&& socket, client_context& trust,
-         beck::detail::text_view name)
+         std::string_view name)
       : stream(owned_stream(new socket_stream(std::move(socket))), trust, name) {}
   /// As above, over a connected socket.
   template <class Protocol, class Executor>
@@ -136,7 +136,7 @@ class stream {
   /// async_write_some over a socket, which it returns by lowest_layer(). Its operations have to end
   /// when they are cancelled through their cancellation slots, and when the socket is closed.
   template <beck::detail::layered_stream S>
-  stream(S carrier, client_context& trust, beck::detail::text_view name)
+  stream(S carrier, client_context& trust, std::string_view name)
       : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), trust, name) {}
   /// As above, a server's side.
   template <beck::detail::layered_stream S>
@@ -148,7 +148,7 @@ class stream {
   ~stream();
 
   /// Performs the handshake, unless it was done. Completes with (error_code): tls::error, or an
-  /// error of the carrier; failure() explains it. The peer's certificate is verified then.
+  /// error of the carrier; error_text() explains it. The peer's certificate is verified then.
   /// Cancellation: ends with operation_aborted; the next operation continues the handshake.
   detail::stream_step async_handshake() noexcept {
     return {of_, detail::stream_step::kind::handshake};
@@ -205,11 +205,11 @@ class stream {
 
   /// Returns a sentence that explains the error of a handshake, or of a connection that TLS has
   /// ended; an empty text if there is none. Valid until the stream is moved or destroyed.
-  beck::detail::text_view failure() const noexcept;
+  std::string_view error_text() const noexcept;
   /// Returns the application protocol that was agreed on (ALPN); an empty text if none was.
-  beck::detail::text_view protocol() const noexcept;
+  std::string_view protocol() const noexcept;
   /// Returns the version: "TLSv1.2" or "TLSv1.3"; an empty text before the handshake.
-  beck::detail::text_view version() const noexcept;
+  std::string_view version() const noexcept;
   /// Returns whether the handshake has resumed an earlier session and so relies on its
   /// certificates.
   bool is_resumed() const noexcept;

@@ -113,7 +113,7 @@ class stream {
   error_code error() const noexcept;
   /// Returns a sentence with the error and, for a limit, the value of the limit; an empty text
   /// while there is no error. Throws std::bad_alloc.
-  std::string failure() const;
+  std::string error_text() const;
   /// Returns the executor of the connection.
   any_io_executor get_executor() const noexcept;
 

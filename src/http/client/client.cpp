@@ -144,7 +144,7 @@ std::string_view reply::url() const noexcept { return of_->url_text(); }
 
 taken_stream reply::take_over() { return of_->take_over(); }
 
-std::string reply::failure() const { return of_ ? of_->failure() : std::string(); }
+std::string reply::error_text() const { return of_ ? of_->error_text() : std::string(); }
 
 // --- call
 

@@ -50,7 +50,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   // --- receiving
   /// Returns the received bytes; request_parser::padding bytes after them are readable.
   std::string_view input() const noexcept {
-    const beck::detail::text_view all = input_.view();
+    const std::string_view all = input_.view();
     return {all.data(), all.size()};
   }
   void consume(std::size_t bytes) noexcept { input_.consume(bytes); }

@@ -220,7 +220,7 @@ void client_exchange::fail(error_code ec) noexcept {
 void client_exchange::drop_connection() noexcept {
   if (connection_ == nullptr) return;
   try {
-    failure_text_ = std::string(connection_->stream().failure());
+    failure_text_ = std::string(connection_->stream().error_text());
   } catch (...) {
     failure_text_.clear();  // the code says enough
   }
@@ -284,7 +284,7 @@ bool client_exchange::redirect(error_code& ec) {
   return true;
 }
 
-std::string client_exchange::failure() const {
+std::string client_exchange::error_text() const {
   std::string text;
   if (!failed_) return text;
   text.append(request_.method_name()).append(" ");

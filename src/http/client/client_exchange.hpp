@@ -99,7 +99,7 @@ class client_exchange {
   bool has_head() const noexcept { return reply_.has_head(); }
   const response_head& head() const noexcept { return reply_.head(); }
   std::string_view url_text() const noexcept { return url_text_.view(); }
-  std::string failure() const;
+  std::string error_text() const;
   taken_stream take_over();
   /// Notes the error of the call, and closes its connection.
   void fail(error_code ec) noexcept;

@@ -173,7 +173,7 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
     auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect_timeout);
     auto got = co_await with_stop(stopping_.get_token(), std::move(connecting));
     result.error_ = got.error();
-    if (got.error() && got.value_) why = std::string(got.value_->failure());
+    if (got.error() && got.value_) why = std::string(got.value_->error_text());
     if (got.error() == error::timeout) result.error_ = client_error::connect_late;
     if (!result.error_ && closed_) result.error_ = error::operation_aborted;
     if (!result.error_) {

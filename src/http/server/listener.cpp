@@ -71,7 +71,7 @@ void listener::open_path(listening_place& where) {
   }
   if (ec) {
     const auto text = where.path.to_text();
-    throw io_error(ec, "listen", beck::detail::text_view(text.data(), text.size()));
+    throw io_error(ec, "listen", std::string_view(text.data(), text.size()));
   }
   if (simulated) return;
   file_ = std::make_shared<socket_file>(acceptor.native_handle(), where.path);

@@ -10,8 +10,8 @@
 namespace beck::detail {
 namespace {
 
-std::string_view view(text_view text) noexcept { return {text.data(), text.size()}; }
-text_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
+std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 bool starts(std::string_view text, std::string_view with) noexcept {
   return text.substr(0, with.size()) == with;
@@ -34,7 +34,7 @@ short_text<512> without_unnamed(std::string_view text) noexcept {
 
 }  // namespace
 
-function_text readable_function(text_view signature) noexcept {
+function_text readable_function(std::string_view signature) noexcept {
   const auto named = without_unnamed(view(signature));
   const std::string_view whole = view(named.text());
   std::size_t begin = 0;
@@ -57,7 +57,7 @@ function_text readable_function(text_view signature) noexcept {
   return result;
 }
 
-function_text readable_wait(text_view name) noexcept {
+function_text readable_wait(std::string_view name) noexcept {
   constexpr std::string_view before = "Derived = ";
   const std::string_view whole = view(name);
   const std::size_t at = whole.find(before);
@@ -72,12 +72,12 @@ function_text readable_wait(text_view name) noexcept {
     if (c == '<' || c == '(' || c == '{') ++depth;
     if (depth == 0 && (c == ';' || c == ',' || c == ']')) break;
     if (c == '>' || c == ')' || c == '}') --depth;
-    result.put(text_view(&c, 1));
+    result.put(std::string_view(&c, 1));
   }
   return result;
 }
 
-text_view readable_file(text_view path) noexcept {
+std::string_view readable_file(std::string_view path) noexcept {
   const std::string_view whole = view(path);
   const std::size_t last = whole.rfind('/');
   if (last == whole.npos || last == 0) return path;
@@ -105,7 +105,7 @@ number_text plain_number(std::uint64_t number) noexcept { return digits_of(numbe
 number_text readable_age(std::int64_t nanoseconds) noexcept {
   const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 0) / 1'000'000);
   number_text result;
-  const auto put = [&](std::uint64_t number, text_view unit) {
+  const auto put = [&](std::uint64_t number, std::string_view unit) {
     result.put(readable_number(number).text());
     result.put(unit);
   };
@@ -128,7 +128,7 @@ void dump_writer::put_place(const std::source_location& at) noexcept {
   put(readable_file(at.file_name()), ":", line, " in ", readable_function(at.function_name()));
 }
 
-void dump_writer::put_one(text_view text) noexcept {
+void dump_writer::put_one(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t bytes = std::min(text.size(), pending_.size() - size_);
     std::copy_n(text.data(), bytes, pending_.data() + size_);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <string_view>
 
 #include <beck/detail/text_sink.hpp>
 
@@ -16,12 +17,12 @@ namespace beck::detail {
 template <std::size_t Bytes>
 class short_text {
  public:
-  void put(text_view more) noexcept {
+  void put(std::string_view more) noexcept {
     for (const char c : more) {
       if (size_ < Bytes) text_[size_++] = c;
     }
   }
-  text_view text() const noexcept { return {text_.data(), size_}; }
+  std::string_view text() const noexcept { return {text_.data(), size_}; }
 
  private:
   std::array<char, Bytes> text_;
@@ -32,12 +33,12 @@ using number_text = short_text<32>;
 
 /// Returns the short name of a function from its name in std::source_location: "serve",
 /// "task_list::show", "main::lambda".
-function_text readable_function(text_view signature) noexcept;
+function_text readable_function(std::string_view signature) noexcept;
 /// Returns the name of a kind of wait: `name` itself or, if it is a function's signature, the type
 /// that `Derived` has there.
-function_text readable_wait(text_view name) noexcept;
+function_text readable_wait(std::string_view name) noexcept;
 /// Returns the last two parts of a path.
-text_view readable_file(text_view path) noexcept;
+std::string_view readable_file(std::string_view path) noexcept;
 /// Returns `number` with separators: "10,000".
 number_text readable_number(std::uint64_t number) noexcept;
 /// Returns `number` without separators: "10000".
@@ -62,7 +63,7 @@ class dump_writer {
   void put_place(const std::source_location& at) noexcept;
 
  private:
-  void put_one(text_view text) noexcept;
+  void put_one(std::string_view text) noexcept;
   template <std::size_t Bytes>
   void put_one(const short_text<Bytes>& text) noexcept {
     put_one(text.text());

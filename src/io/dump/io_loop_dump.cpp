@@ -102,7 +102,7 @@ lost_tasks find_lost_tasks(const io_loop& loop, bool idle) noexcept {
 /// A line; the end of a longer one is cut.
 class log_line {
  public:
-  void operator()(text_view piece) noexcept {
+  void operator()(std::string_view piece) noexcept {
     for (const char c : piece) {
       if (size_ + 1 < text_.size()) text_[size_++] = c;
     }

@@ -157,18 +157,22 @@ void task_dump::note_example(group& g, const task_view& task,
 // --- printing ------------------------------------------------------------------------------------
 
 namespace {
-text_view tasks_word(std::uint64_t count) noexcept { return count == 1 ? " task" : " tasks"; }
-text_view without_unit(const number_text& age) noexcept {
+std::string_view tasks_word(std::uint64_t count) noexcept {
+  return count == 1 ? " task" : " tasks";
+}
+std::string_view without_unit(const number_text& age) noexcept {
   std::size_t bytes = 0;
   while (age.text()[bytes] != ' ') ++bytes;
   return {age.text().data(), bytes};
 }
-text_view unit_of(const number_text& age) noexcept {
-  text_view unit = age.text();
+std::string_view unit_of(const number_text& age) noexcept {
+  std::string_view unit = age.text();
   unit.remove_prefix(without_unit(age).size());
   return unit;
 }
-text_view groups_word(std::size_t count) noexcept { return count == 1 ? " group" : " groups"; }
+std::string_view groups_word(std::size_t count) noexcept {
+  return count == 1 ? " group" : " groups";
+}
 }  // namespace
 
 void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
@@ -208,7 +212,8 @@ void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
 void task_dump::print_group(dump_writer& out, const group& g) const noexcept {
   out.put(g.tasks, tasks_word(g.tasks), ", ");
   if (g.first.joined_by != nullptr) {
-    out.put(g.tasks == 1 ? "branch of " : "branches of ", text_view(g.first.joined_by), ", ");
+    out.put(g.tasks == 1 ? "branch of " : "branches of ", std::string_view(g.first.joined_by),
+            ", ");
   }
   out.put("spawned at ");
   out.put_place(g.first.spawned_at);
@@ -253,7 +258,7 @@ void task_dump::print_wait(dump_writer& out, const group& g) const noexcept {
   } else if (const io_op* const op = operation_of(wait)) {
     out.put(is_over(*op) ? "  queued" : "  waiting");
     print_ages(out, g);
-    out.put(is_over(*op) ? " with the result of " : " for ", text_view(words_for(*op)));
+    out.put(is_over(*op) ? " with the result of " : " for ", std::string_view(words_for(*op)));
   } else {
     out.put("  waiting");
     print_ages(out, g);

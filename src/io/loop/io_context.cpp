@@ -66,7 +66,7 @@ const char* to_string(backend which) noexcept {
   return "unknown";
 }
 
-backend detail::parse_backend(text_view name) {
+backend detail::parse_backend(std::string_view name) {
   const std::string_view text(name.data(), name.size());
   for (const backend b : backends) {
     if (text == to_string(b)) return b;

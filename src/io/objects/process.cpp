@@ -30,7 +30,7 @@ process_texts::process_texts(const process_texts& other)
     : list_(other.list_ == nullptr ? nullptr : new text_list(*other.list_)) {}
 process_texts::~process_texts() { delete list_; }
 void process_texts::begin() { list_ = new text_list; }
-void process_texts::add(text_view text) {
+void process_texts::add(std::string_view text) {
   if (list_ == nullptr) begin();
   list_->texts.emplace_back(text.data(), text.size());
 }
@@ -151,7 +151,7 @@ static_assert(static_cast<int>(process_stream::kind::output) ==
 
 /// Owns all texts that a spawn_request points to.
 struct prepared_spawn {
-  prepared_spawn(text_view name, const process_texts& given, const process_options& how)
+  prepared_spawn(std::string_view name, const process_texts& given, const process_options& how)
       : program(name), directory(how.directory()) {
     arguments.add(program);
     arguments.add(given.list());
@@ -231,13 +231,13 @@ child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_o
 
 process::process(io_context& context) : io_object(any_io_executor(context.get_executor())) {}
 process::process(const any_io_executor& executor) : io_object(executor) {}
-process::process(io_context& context, text_view program, const process_texts& arguments,
+process::process(io_context& context, std::string_view program, const process_texts& arguments,
                  const options& how)
     : process(context) {
   spawn(program, arguments, how);
 }
-process::process(const any_io_executor& executor, text_view program, const process_texts& arguments,
-                 const options& how)
+process::process(const any_io_executor& executor, std::string_view program,
+                 const process_texts& arguments, const options& how)
     : process(executor) {
   spawn(program, arguments, how);
 }
@@ -252,8 +252,8 @@ process& process::operator=(process&& other) noexcept {
 
 process::~process() { give_up(true); }
 
-bool process::spawn_here(text_view program, const process_texts& arguments, const options& how,
-                         error_code& ec) {
+bool process::spawn_here(std::string_view program, const process_texts& arguments,
+                         const options& how, error_code& ec) {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "spawn");
   prepared_spawn prepared(program, arguments, how);
@@ -263,12 +263,12 @@ bool process::spawn_here(text_view program, const process_texts& arguments, cons
   return bad_directory;
 }
 
-void process::spawn(text_view program, const process_texts& arguments, const options& how,
+void process::spawn(std::string_view program, const process_texts& arguments, const options& how,
                     error_code& ec) {
   spawn_here(program, arguments, how, ec);
 }
 
-void process::spawn(text_view program, const process_texts& arguments, const options& how) {
+void process::spawn(std::string_view program, const process_texts& arguments, const options& how) {
   error_code ec;
   const bool bad_directory = spawn_here(program, arguments, how, ec);
   if (ec && bad_directory) throw_error(ec, "spawn, directory", how.directory());

@@ -39,7 +39,7 @@ std::size_t find_near(const char* data, std::size_t size, std::size_t from, cons
 
 /// Returns the first position at or after `from` where the delimiter starts; data.size() if there
 /// is none. Requires that `bytes` is not 0.
-std::size_t find(text_view data, std::size_t from, const char* delimiter,
+std::size_t find(std::string_view data, std::size_t from, const char* delimiter,
                  std::size_t bytes) noexcept {
   if (data.size() < from + bytes) return data.size();
   // One past the last position at which the delimiter can begin.
@@ -56,7 +56,8 @@ std::size_t find(text_view data, std::size_t from, const char* delimiter,
 
 }  // namespace
 
-match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept {
+match_outcome find_delimiter(std::string_view data, std::size_t from,
+                             std::string_view delimiter) noexcept {
   if (delimiter.empty()) return match_outcome::found(0);
   const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
   if (at != data.size()) return match_outcome::found(at + delimiter.size());
@@ -91,10 +92,11 @@ void read_until_operation::refuse_delimiter(std::size_t bytes) {
 }
 
 bool read_until_operation::search() noexcept {
-  const text_view data = buffer_.view();
+  const std::string_view data = buffer_.view();
   const match_outcome outcome =
-      match_ != nullptr ? match_(*this, data, from_)
-                        : find_delimiter(data, from_, text_view(delimiter_, delimiter_bytes_));
+      match_ != nullptr
+          ? match_(*this, data, from_)
+          : find_delimiter(data, from_, std::string_view(delimiter_, delimiter_bytes_));
   (outcome.matched() ? late_.found : from_) = outcome.position();
   return outcome.matched();
 }
@@ -186,7 +188,7 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
   self->complete(entry, where);
 }
 
-match_outcome read_until_char_operation::match(read_until_operation& base, text_view data,
+match_outcome read_until_char_operation::match(read_until_operation& base, std::string_view data,
                                                std::size_t from) {
   const char wanted = static_cast<read_until_char_operation&>(base).character_;
   const void* at =

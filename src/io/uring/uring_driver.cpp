@@ -34,7 +34,7 @@ uring_driver::uring_driver(driver_host& host, loop_core& core, uring::ring_kerne
   report_ = probed.text;
   if (!probed.opened) {
     const int error = probed.error != 0 ? probed.error : EOPNOTSUPP;
-    throw io_error(make_error(-error), "io_uring", text_view(report_));
+    throw io_error(make_error(-error), "io_uring", std::string_view(report_));
   }
   wake_fd_ = wake_open();
   if (wake_fd_ < 0) throw_error(make_error(wake_fd_), "eventfd");

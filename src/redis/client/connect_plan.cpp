@@ -56,7 +56,7 @@ task<error_code> connect_plan::find_primary() {
   auto finding = sentinels_->find();
   auto found = co_await std::move(finding);
   if (found.error()) {
-    refuse(is_lasting(found.error()), sentinels_->reason());
+    refuse(is_lasting(found.error()), sentinels_->error_text());
   } else {
     leads_to_ = std::move(found.value_);
   }

@@ -29,7 +29,7 @@ class watched_primary {
   }
 
   sentinels& by() const noexcept { return *by_; }
-  std::string_view reason() const noexcept { return reason_; }
+  std::string_view error_text() const noexcept { return reason_; }
   void close() noexcept {
     is_closed_ = true;
     by_->leave(place_);
@@ -52,7 +52,7 @@ class watched_primary {
     auto finding = with_stop(w.stopping_.get_token(), w.by_->find());
     const auto found = co_await std::move(finding);
     result.error_ = found.error();
-    w.reason_ = result.error_ ? w.by_->reason() : std::string();
+    w.reason_ = result.error_ ? w.by_->error_text() : std::string();
     co_return result;
   }
 
@@ -115,7 +115,7 @@ task<io_result<>> primary_watch::wait_for_change(std::uint64_t seen) {
                                                   seen);
 }
 
-std::string_view primary_watch::reason() const noexcept { return self_->reason(); }
+std::string_view primary_watch::error_text() const noexcept { return self_->error_text(); }
 
 void primary_watch::close() noexcept { self_->close(); }
 

@@ -175,7 +175,7 @@ error_code sentinels::failure() const noexcept {
   return first;
 }
 
-std::string sentinels::reason() const {
+std::string sentinels::error_text() const {
   std::string text = "no sentinel names the primary \"" + name_ + "\":";
   for (const node& one : nodes_) {
     const bool is_unknown = one.answer.word == sentinel_word::unknown;

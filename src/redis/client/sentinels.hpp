@@ -88,11 +88,11 @@ class sentinels {
   void leave(sentinel_user& user) noexcept;
 
   /// Returns the address of the primary; asks all sentinels again, also if it is known already.
-  /// Errors: unknown_primary; the reason of the first sentinel if none answers. reason() has the
+  /// Errors: unknown_primary; the reason of the first sentinel if none answers. error_text() has the
   /// others. Requires join(). Cancellation: through the awaiting scope.
   task<io_result<node_address>> find();
   /// Returns the words of all sentinels. Throws std::bad_alloc.
-  std::string reason() const;
+  std::string error_text() const;
   /// Returns the address that was found last; without a host: there was none.
   const node_address& primary() const noexcept { return primary_.at; }
   /// Returns how often another address than before was found.

@@ -37,7 +37,7 @@ class environment {
   std::string before_;
 };
 
-std::string message_of(beck::detail::text_view backend_name) {
+std::string message_of(std::string_view backend_name) {
   try {
     beck::detail::parse_backend(backend_name);
   } catch (const std::system_error& error) {

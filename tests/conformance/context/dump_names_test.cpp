@@ -225,7 +225,7 @@ CONFORMANCE("a dump goes to strings, streams, functions and descriptors") {
   CHECK(beck::test::without_ages(stream.str()) == expected);
 
   std::string pieces;
-  here.ctx.dump([&](beck::detail::text_view piece) { pieces += std::string(piece); });
+  here.ctx.dump([&](std::string_view piece) { pieces += std::string(piece); });
   CHECK(beck::test::without_ages(pieces) == expected);
 
   std::array<int, 2> ends{};
@@ -247,7 +247,7 @@ CONFORMANCE("what a sink throws is dropped, and so is the rest of the text") {
     beck::co_spawn(here.ctx, await(beck::timeout(event.wait(), 1h)), beck::detached);
   }
   int calls = 0;
-  here.ctx.dump([&](beck::detail::text_view) {
+  here.ctx.dump([&](std::string_view) {
     ++calls;
     throw std::runtime_error("full");
   });
@@ -273,7 +273,7 @@ CONFORMANCE("a dump without memory tells fewer groups apart, and says so") {
   std::array<char, 8192> text{};
   {
     const beck::test::allocation_fault fault(1);
-    here.ctx.dump([&](beck::detail::text_view piece) {
+    here.ctx.dump([&](std::string_view piece) {
       std::copy(piece.begin(), piece.end(), text.begin() + static_cast<std::ptrdiff_t>(bytes));
       bytes += piece.size();
     });

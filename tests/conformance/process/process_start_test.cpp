@@ -337,9 +337,9 @@ CONFORMANCE_ON(kernel, "texts with a NUL, an empty program and open objects are 
   error_code ec;
   child.spawn("", {}, {}, ec);
   CHECK(ec == error::invalid_argument);
-  child.spawn("true", {beck::detail::text_view("a\0b", 3)}, {}, ec);
+  child.spawn("true", {std::string_view("a\0b", 3)}, {}, ec);
   CHECK(ec == error::invalid_argument);
-  child.spawn("true", {}, process_options().variables({beck::detail::text_view("A=\0", 3)}), ec);
+  child.spawn("true", {}, process_options().variables({std::string_view("A=\0", 3)}), ec);
   CHECK(ec == error::invalid_argument);
   waiting_child other(ctx);
   child.spawn("true", {}, process_options().in(other.input), ec);

@@ -89,7 +89,7 @@ TEST_CASE("a writer hands on everything, in large pieces") {
   std::string text;
   int pieces = 0;
   {
-    auto note = [&](beck::detail::text_view piece) {
+    auto note = [&](std::string_view piece) {
       text += std::string(piece);
       ++pieces;
     };
