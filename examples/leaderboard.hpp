@@ -50,9 +50,7 @@ class leaderboard {
 
   leaderboard(beck::io_context& context, std::string_view redis_url,
               const beck::ip::tcp::endpoint& at)
-      : db_(context, redis_url, redis::client_options().hold(3s)),
-        cache_(db_, 1 << 20),
-        server_(routes()) {
+      : db_(context, redis_url, {.hold_timeout = 3s}), cache_(db_, 1 << 20), server_(routes()) {
     server_.listen(at);
   }
 

@@ -16,6 +16,7 @@ beck_test(redis_tests ONE_THREAD
   redis/client_connector_test.cpp
   redis/client_edges_test.cpp
   redis/client_loss_test.cpp
+  redis/client_name_test.cpp
   redis/client_test.cpp
   redis/client_transaction_test.cpp
   redis/client_url_test.cpp

@@ -17,7 +17,7 @@ cluster_client::cluster_client(std::uint64_t number, cluster_face face, const st
     : counts_(counts),
       scripts_(scripts),
       dialogue_(number, std::move(face), all, scripts),
-      parser_(beck::redis::request_limits().bytes(command_bytes_most),
+      parser_(beck::redis::request_limits{.request_bytes = command_bytes_most},
               beck::redis::request_parser::inline_commands::allowed) {}
 
 bool cluster_client::fill_batch() {

@@ -17,7 +17,7 @@ namespace redis = beck::redis;
 constexpr std::uint32_t line_bytes_most = 1024 * 1024;
 /// Beyond these bounds a connection ends, and with it the commands of other clients.
 redis::parse_limits protocol_bounds() {
-  redis::parse_limits most = redis::client_options().protocol();
+  redis::parse_limits most = redis::client_options().parsing;
   most.line_bytes = line_bytes_most;
   return most;
 }
@@ -32,10 +32,12 @@ cluster_pool::cluster_pool(beck::io_context& context, const settings& asked, ser
 
 void cluster_pool::make(std::optional<redis::cluster>& one, beck::io_context& context,
                         const settings& asked, redis::protocol version) {
-  redis::client_options each;
-  each.connect(asked.connect).hold(asked.hold).version(version).protocol(protocol_bounds());
+  const redis::cluster_options how{.connections = {.connect_timeout = asked.connect,
+                                                   .hold_timeout = asked.hold,
+                                                   .protocol = version,
+                                                   .parsing = protocol_bounds()}};
   try {
-    one.emplace(context, asked.server.group, redis::cluster_options().connections(each));
+    one.emplace(context, asked.server.group, how);
   } catch (const std::invalid_argument& e) {
     throw beck_apps::wrong_usage(fmt::format("SERVER: {}", e.what()));
   }

@@ -26,7 +26,7 @@ server_target::server_target(beck::io_context& context, const settings& asked) :
   if (asked.server.kind != server_kind::sentinels) return;
   try {
     group_.emplace(context, asked.server.group,
-                   beck::redis::client_options().connect(asked.connect));
+                   beck::redis::client_options{.connect_timeout = asked.connect});
   } catch (const std::invalid_argument& e) {
     throw beck_apps::wrong_usage(fmt::format("SERVER: {}", e.what()));
   }

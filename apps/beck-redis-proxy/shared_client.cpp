@@ -15,7 +15,7 @@ namespace beck_redis_proxy {
 shared_client::shared_client(const shared_servers& servers, const statistics& all)
     : servers_(servers),
       all_(all),
-      parser_(beck::redis::request_limits().bytes(command_bytes_most),
+      parser_(beck::redis::request_limits{.request_bytes = command_bytes_most},
               beck::redis::request_parser::inline_commands::skipped) {}
 
 void shared_client::take(std::string_view bytes, bool is_last) {

@@ -138,7 +138,7 @@ CONFORMANCE("redis cache: a call that is cancelled before its read was written t
 }
 
 CONFORMANCE("redis cache: calls that wait are bounded") {
-  share_site s(redis::client_options().waiting(3));
+  share_site s({.waiting = 3});
   s.settle();
   s.server.pause();
   int full = 0;

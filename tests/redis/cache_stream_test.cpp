@@ -371,7 +371,7 @@ CONFORMANCE("redis cache: a reply beyond the client's limits is not copied to it
   if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
   redis::reply_limits few;
   few.elements = 1'000;
-  hand_site s(redis::client_options().replies(few));
+  hand_site s({.replies = few});
   std::string got;
   s.start_get(got);
   constexpr std::size_t elements = 500'000;
@@ -389,7 +389,7 @@ CONFORMANCE("redis cache: a key whose message would be refused is not read throu
   constexpr std::size_t push_bytes = 1'000;
   redis::parse_limits narrow;
   narrow.push_bytes = push_bytes;
-  cache_site s(1 << 20, 1 << 20, redis::client_options().protocol(narrow));
+  cache_site s(1 << 20, 1 << 20, {.parsing = narrow});
   const std::string good(push_bytes - 64, 'k');
   const std::string bad(push_bytes, 'k');
   CHECK(s.get(good) == "none");

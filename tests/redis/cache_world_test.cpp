@@ -148,8 +148,8 @@ std::string redis_program(sim::world& world, std::uint64_t& hits, std::uint64_t&
     if (command[0] == "INCR") ++sum.written[static_cast<std::size_t>(command[1][0] - 'a')];
   });
   {
-    redis::client db(site.front, "redis://10.0.0.1", redis::client_options().hold(20s));
-    redis::client other(site.front, "redis://10.0.0.1", redis::client_options().hold(20s));
+    redis::client db(site.front, "redis://10.0.0.1", {.hold_timeout = 20s});
+    redis::client other(site.front, "redis://10.0.0.1", {.hold_timeout = 20s});
     constexpr std::size_t narrow = 1'000;
     redis::cache large(db, 100'000);
     redis::cache small(db, narrow);

@@ -167,7 +167,7 @@ CONFORMANCE(
 }
 
 CONFORMANCE("redis client: the login of each connection is asked for") {
-  client_site s({}, redis::memory_server_options().password("second"));
+  client_site s({}, {.password = "second"});
   rotation logins;
   logins.logins = {{"", "first"}, {"", "second"}, {"default", "second"}, {"", "second"}};
   s.db->login_with(logins);
@@ -191,7 +191,7 @@ CONFORMANCE("redis client: the login of each connection is asked for") {
 }
 
 CONFORMANCE("redis client: an error in place of a login is one of the connection") {
-  client_site s(redis::client_options().fail_fast());
+  client_site s({.fails_fast = true});
   rotation logins;
   logins.logins = {{"", ""}};
   logins.failure = beck::error::timeout;
@@ -206,7 +206,7 @@ CONFORMANCE("redis client: an error in place of a login is one of the connection
 }
 
 CONFORMANCE("redis client: the server's words for a refused login reach the call") {
-  client_site s({}, redis::memory_server_options().password("secret"), "app@");
+  client_site s({}, {.password = "secret"}, "app@");
   s.run([](redis::client& db) -> task<> {
     const auto refused = co_await db.exec<long>("INCR", "n");
     CHECK(refused.error() == redis::error::wrongpass);
@@ -223,7 +223,7 @@ CONFORMANCE("redis client: a name and the library are told to the server, which 
     said.push_back(words);
     command[0] == "CLIENT" ? to.error("ERR unknown subcommand") : to.simple("PONG");
   });
-  redis::client db(ctx, server.url(), redis::client_options().name("my app\n"));
+  redis::client db(ctx, server.url(), {.name = "my app\n"});
   bool is_over = false;
   db.exec<std::string>("PING")([&](beck::error_code ec, const redis::reply<std::string>& r) {
     CHECK(!ec);
@@ -260,7 +260,7 @@ CONFORMANCE("redis client: a server that closes at HELLO is spoken to in RESP2")
 }
 
 CONFORMANCE("redis client: a server that was cut off at HELLO once is spoken to in RESP3") {
-  client_site s({}, redis::memory_server_options().password("secret"), ":secret@");
+  client_site s({}, {.password = "secret"}, ":secret@");
   bool is_first = true;
   s.server.on_command([&](const redis::arguments& command) {
     if (command[0] == "HELLO" && std::exchange(is_first, false)) s.server.cut();

@@ -207,7 +207,7 @@ CONFORMANCE("redis client: rediss connects through its layer, and not without on
   s.db->secure(layer);
   s.run(ask(*s.db));
   CHECK(layer.peers.back() == "127.0.0.1");
-  s.db.emplace(s.ctx, "rediss://" + s.address(), redis::client_options().fail_fast());
+  s.db.emplace(s.ctx, "rediss://" + s.address(), redis::client_options{.fails_fast = true});
   s.run([](redis::client& db) -> task<> {
     const auto n = co_await db.exec<long>("INCR", "n");
     CHECK(n.error() == std::errc::protocol_not_supported);
@@ -262,8 +262,9 @@ CONFORMANCE_ON(beck::test::kernel, "redis lane: the kernel looks whether its pee
 CONFORMANCE("redis client: an attempt to connect has a time limit") {
   client_site s;
   stuck_connector nowhere;
-  s.db.emplace(s.ctx, "redis://nowhere",
-               redis::client_options().connect(beck::duration(5'000'000)).fail_fast());
+  s.db.emplace(
+      s.ctx, "redis://nowhere",
+      redis::client_options{.connect_timeout = beck::duration(5'000'000), .fails_fast = true});
   s.db->connect_with(nowhere);
   s.run([](redis::client& db) -> task<> {
     const auto n = co_await db.exec<long>("INCR", "n");

@@ -71,9 +71,21 @@ CONFORMANCE_ON(beck::test::kernel,
   bool has_failed = true;
   for (int n = 1; has_failed; ++n) {
     CAPTURE(n);
-    client_site s(redis::client_options().lanes(1));
+    client_site s({.lanes = 1});
     s.run(use_lane_short_of_memory(*s.db, n, has_failed));
   }
+}
+
+CONFORMANCE("redis client: limits that would let nothing through count as 1") {
+  client_site s({.in_flight = 0, .attempts = 0, .lanes = 0});
+  s.run([](redis::client& db) -> task<> {
+    const auto both = co_await db.exec(cmd<long>("INCR", "n"), cmd<long>("INCR", "n"));
+    CHECK(both);
+    auto lane = co_await db.lane();
+    REQUIRE(lane);
+    const auto third = co_await lane->exec<long>("INCR", "n");
+    CHECK(*third == 3);
+  }(*s.db));
 }
 
 CONFORMANCE("redis client: a call that is awaited again has no client any more") {
@@ -110,7 +122,7 @@ CONFORMANCE("redis client: a call of no command succeeds, also when it is awaite
 CONFORMANCE("redis client: a call made when another one fails waits for an attempt of its own") {
   client_site s({}, {});
   no_way nowhere;
-  s.db.emplace(s.ctx, "redis://host", redis::client_options().fail_fast());
+  s.db.emplace(s.ctx, "redis://host", redis::client_options{.fails_fast = true});
   s.db->connect_with(nowhere);
   int ended = 0;
   call_again(*s.db, 4, ended);
@@ -119,7 +131,7 @@ CONFORMANCE("redis client: a call made when another one fails waits for an attem
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis client: `hold` counts from the loss of a connection") {
-  client_site s(redis::client_options().hold(50ms));
+  client_site s({.hold_timeout = 50ms});
   s.run(count_once(*s.db));
   s.server.pause();
   beck::error_code end;
@@ -155,14 +167,14 @@ CONFORMANCE_ON(beck::test::sim, "redis client: a server that ends each greeting 
     CHECK(r.outcome() == outcome::not_sent);
   }(*s.db));
   CHECK(greetings > 3);
-  CHECK(greetings < 40);  // in the 10 s of hold()
+  CHECK(greetings < 40);  // in the 10 s of hold_timeout
 }
 
 CONFORMANCE_ON(beck::test::sim,
                "redis client: calls that follow failed ones do not connect faster") {
   client_site s;
   no_way nowhere;
-  s.db.emplace(s.ctx, "redis://host", redis::client_options().fail_fast());
+  s.db.emplace(s.ctx, "redis://host", redis::client_options{.fails_fast = true});
   s.db->connect_with(nowhere);
   s.run([](redis::client& db) -> task<> {
     const beck::time_point begin = beck::steady_now();
@@ -176,11 +188,10 @@ CONFORMANCE_ON(beck::test::sim,
 }
 
 CONFORMANCE("redis client: limits without an end") {
-  client_site s(redis::client_options()
-                    .hold(beck::duration::max())
-                    .ping(beck::duration::max())
-                    .silence(beck::duration::max())
-                    .connect(beck::duration::max()));
+  client_site s({.connect_timeout = beck::duration::max(),
+                 .hold_timeout = beck::duration::max(),
+                 .ping_interval = beck::duration::max(),
+                 .silence_timeout = beck::duration::max()});
   s.run(count_once(*s.db));
   s.wait(beck::duration(250'000'000));
   s.run(count_once(*s.db));
@@ -193,7 +204,9 @@ CONFORMANCE_ON(beck::test::sim, "redis client: a server that reads slowly is not
   beck::ip::tcp::acceptor acceptor(s.ctx,
                                    beck::ip::tcp::endpoint(beck::ip::make_address("127.0.0.1"), 0));
   const std::string url = "redis://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
-  s.db.emplace(s.ctx, url, redis::client_options().ping(20ms).silence(100ms).attempts(1));
+  s.db.emplace(
+      s.ctx, url,
+      redis::client_options{.ping_interval = 20ms, .silence_timeout = 100ms, .attempts = 1});
   constexpr std::size_t large = 16'000'000;
   s.start([](beck::ip::tcp::acceptor& from, std::size_t most) -> task<> {
     auto accepted = co_await from.async_accept();

@@ -70,7 +70,7 @@ CONFORMANCE("redis client: a command that may be repeated is sent again") {
 }
 
 CONFORMANCE("redis client: a call is not sent again for ever") {
-  client_site s(redis::client_options().attempts(3));
+  client_site s({.attempts = 3});
   s.run(set(*s.db, "k", "v"));
   int seen = 0;
   s.server.on_command([&](const redis::arguments& command) {
@@ -104,9 +104,9 @@ CONFORMANCE(
       CHECK(beck::steady_now() - begin <= 31ms);
     }
   };
-  s.db.emplace(s.ctx, url, redis::client_options().hold(30ms));
+  s.db.emplace(s.ctx, url, redis::client_options{.hold_timeout = 30ms});
   s.run(refused(*s.db));
-  s.db.emplace(s.ctx, url, redis::client_options().fail_fast().hold(1h));
+  s.db.emplace(s.ctx, url, redis::client_options{.hold_timeout = 1h, .fails_fast = true});
   s.run(refused(*s.db));
 }
 
@@ -128,7 +128,7 @@ CONFORMANCE("redis client: a call waits for a server that comes later") {
 }
 
 CONFORMANCE("redis client: a silent server is pinged, and its connection closed") {
-  client_site s(redis::client_options().ping(10ms).silence(60ms));
+  client_site s({.ping_interval = 10ms, .silence_timeout = 60ms});
   interrupted now(s);
   s.run([](redis::client& db, redis::memory_server& server) -> task<> {
     const auto r = co_await db.exec<long>("INCR", "n");
@@ -142,7 +142,7 @@ CONFORMANCE("redis client: a silent server is pinged, and its connection closed"
 }
 
 CONFORMANCE("redis client: a server with too many clients is asked again") {
-  client_site s({}, redis::memory_server_options().connections(1));
+  client_site s({}, {.connections = 1});
   s.run(set(*s.db, "k", "v"));
   redis::client other(s.ctx, "redis://" + s.address());
   bool done = false;
@@ -186,7 +186,7 @@ CONFORMANCE("redis client: commands that a server refuses for now are sent again
 }
 
 CONFORMANCE("redis client: a command that is refused for too long ends with the refusal") {
-  client_site s(redis::client_options().hold(50ms));
+  client_site s({.hold_timeout = 50ms});
   s.server.fail_next("SET", "LOADING Redis is loading the dataset in memory", 1000);
   s.run([](redis::client& db) -> task<> {
     const auto r = co_await db.exec<void>("SET", "k", "v");
@@ -225,7 +225,7 @@ CONFORMANCE("redis client: a pipeline that is cut anywhere knows of each command
   // Behind each byte of the replies to the greeting and to seven commands, until all have come.
   for (std::size_t bytes = 1; whole == 0; ++bytes) {
     REQUIRE(bytes < 1000);
-    client_site s(redis::client_options().attempts(1).fail_fast());
+    client_site s({.fails_fast = true, .attempts = 1});
     s.server.cut_after(bytes, 1);
     redis::request q;
     for (int i = 0; i < 7; ++i) q.push("INCR", "n");

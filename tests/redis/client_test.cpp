@@ -248,7 +248,7 @@ CONFORMANCE("redis client: calls that a shared connection cannot carry are refus
     const auto each = co_await db.exec_each<void>(q);
     CHECK(each.error() == redis::error::needs_lane);
     CHECK((*each)[0].outcome() == outcome::not_sent);
-    redis::request large(redis::request_limits().argument_bytes(3));
+    redis::request large(redis::request_limits{.argument_bytes = 3});
     large.push("GET", "longer");
     const auto refused = co_await db.exec_each<void>(large);
     CHECK(refused.error() == redis::error::request_too_large);
@@ -258,7 +258,7 @@ CONFORMANCE("redis client: calls that a shared connection cannot carry are refus
 }
 
 CONFORMANCE("redis client: a limit of waiting calls refuses the next one") {
-  client_site s(redis::client_options().waiting(3));
+  client_site s({.waiting = 3});
   int ok = 0;
   int full = 0;
   for (int i = 0; i < 5; ++i) {
@@ -281,7 +281,7 @@ CONFORMANCE(
     "redis client: limits of replies drop them, limits of the protocol end the connection") {
   redis::reply_limits small;
   small.text_bytes = 3;
-  client_site s(redis::client_options().replies(small));
+  client_site s({.replies = small});
   s.run([](redis::client& db, redis::reply_limits larger) -> task<> {
     const auto dropped = co_await db.exec<std::string>("ECHO", "four");
     CHECK(dropped.error() == redis::error::reply_too_large);
@@ -295,7 +295,7 @@ CONFORMANCE(
   CHECK(s.db->stats().connections == 1);
   redis::parse_limits bounds;
   bounds.reply_bytes = 1000;
-  s.db.emplace(s.ctx, "redis://" + s.address(), redis::client_options().protocol(bounds));
+  s.db.emplace(s.ctx, "redis://" + s.address(), redis::client_options{.parsing = bounds});
   s.run([](redis::client& db) -> task<> {
     const auto refused = co_await db.exec<std::string>("ECHO", std::string(1000, 'x'));
     CHECK(refused.error() == redis::protocol_error::reply_too_large);
@@ -307,7 +307,7 @@ CONFORMANCE(
 }
 
 CONFORMANCE("redis client: no more commands are under way than allowed") {
-  client_site s(redis::client_options().in_flight(3));
+  client_site s({.in_flight = 3});
   s.run(increment(*s.db, "n", 1));
   s.server.pause();
   int done = 0;
@@ -431,12 +431,12 @@ CONFORMANCE("redis client: a context may be destroyed with calls under way") {
 
 CONFORMANCE("redis client: a login, a database, and servers that refuse them") {
   {
-    client_site s({}, redis::memory_server_options().password("secret"), ":secret@");
+    client_site s({}, {.password = "secret"}, ":secret@");
     s.run(increment(*s.db, "n", 2));
     CHECK(s.server.integer("n") == 2);
   }
   {
-    client_site s({}, redis::memory_server_options().password("secret"), "default:wrong@");
+    client_site s({}, {.password = "secret"}, "default:wrong@");
     s.run([](redis::client& db) -> task<> {
       const auto refused = co_await db.exec<long>("INCR", "n");
       CHECK(refused.error() == redis::error::wrongpass);

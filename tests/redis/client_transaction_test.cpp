@@ -92,7 +92,7 @@ CONFORMANCE("redis client: a transaction that is cut anywhere has run, or not, a
   bool was_whole = false;
   for (std::size_t bytes = 1; !was_whole; ++bytes) {
     REQUIRE(bytes < 1000);
-    client_site s(redis::client_options().attempts(2).fail_fast());
+    client_site s({.fails_fast = true, .attempts = 2});
     s.server.cut_after(bytes, 1);
     bool done = false;
     s.db->transaction(cmd<long>("INCR", "n"), cmd<long>("INCR", "n"))(
@@ -128,8 +128,8 @@ CONFORMANCE("redis client: a transaction that may be repeated is sent again from
   CHECK(s.db->stats().connections == 2);
 }
 
-CONFORMANCE("redis client: a transaction that is refused for now is repeated, up to hold()") {
-  client_site s(redis::client_options().hold(2s));
+CONFORMANCE("redis client: a transaction that is refused for now is repeated, up to hold_timeout") {
+  client_site s({.hold_timeout = 2s});
   for (const char* const text : {"LOADING x", "BUSY x", "MASTERDOWN x", "TRYAGAIN x"}) {
     s.server.fail_next("incr", text, 2);  // both of the first attempt
     s.run([](redis::client& db) -> task<> {

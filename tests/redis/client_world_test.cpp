@@ -105,10 +105,9 @@ std::string redis_program(sim::world& world) {
   world_site site(world);
   tally sum;
   {
-    redis::client db(site.front, "redis://10.0.0.1",
-                     redis::client_options()
-                         .attempts(static_cast<std::uint32_t>(2 + world.random().below(3)))
-                         .hold(20s));
+    redis::client db(
+        site.front, "redis://10.0.0.1",
+        {.hold_timeout = 20s, .attempts = static_cast<std::uint32_t>(2 + world.random().below(3))});
     for (int i = 0; i < callers; ++i) {
       co_spawn(site.front, caller(db, world, sum, static_cast<char>('a' + i)), beck::detached);
     }

@@ -205,7 +205,7 @@ CONFORMANCE(
   s.truth.password = "secret";
   plain_layer layer;
   s.many.emplace(s.ctx, "rediss://:secret@" + s.truth.addresses[0],
-                 redis::cluster_options().reads(redis::prefer_replica));
+                 redis::cluster_options{.reads = redis::prefer_replica});
   s.many->secure(layer);
   const std::string moved = s.key(0);
   const std::string asked = s.key(1);
@@ -231,7 +231,7 @@ CONFORMANCE(
 CONFORMANCE("redis cluster: a layer that is set late encrypts the later connections of all nodes") {
   cluster_site s;
   s.many.emplace(s.ctx, "rediss://" + s.truth.addresses[0],
-                 redis::cluster_options().connections(redis::client_options().fail_fast()));
+                 redis::cluster_options{.connections = {.fails_fast = true}});
   ending e;
   begin(s.many->exec<long>("INCR", s.key(0)), e);
   REQUIRE(s.run_until([&] { return e.is_over; }));
@@ -246,7 +246,7 @@ CONFORMANCE("redis cluster: a layer that is set late encrypts the later connecti
 
 CONFORMANCE(
     "redis cluster: a primary that becomes a replica redirects the reads of calls that write") {
-  cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
+  cluster_site s({.reads = redis::prefer_replica});
   const std::string key = s.key(1);
   const auto increment_and_get = [](cluster_site& at, std::string of, long wanted) -> task<> {
     auto two = co_await at.many->exec(cmd<long>("INCR", of), cmd<long>("GET", of));
@@ -299,8 +299,8 @@ CONFORMANCE_ON(
 }
 
 CONFORMANCE(
-    "redis cluster: a command that loses every connection is sent over attempts() of them") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().attempts(3)));
+    "redis cluster: a command that loses every connection is sent as often as attempts says") {
+  cluster_site s({.connections = {.attempts = 3}});
   const std::string key = s.key(1);
   s.nodes[1]->on_command([&](const redis::arguments& command) {
     if (command[0] == "INCR") s.nodes[1]->cut_behind_next();
@@ -314,7 +314,7 @@ CONFORMANCE(
 }
 
 CONFORMANCE("redis cluster: a command that was lost and then refused may have run") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(300ms)));
+  cluster_site s({.connections = {.hold_timeout = 300ms}});
   const std::string key = s.key(1);
   ending e;
   begin(s.many->exec<long>("INCR", key), e);

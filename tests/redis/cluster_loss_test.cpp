@@ -97,7 +97,7 @@ CONFORMANCE("redis cluster: a command that may have run is sent again only if th
 }
 
 CONFORMANCE("redis cluster: what may have run is reported so, although it was not sent again") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(300ms)));
+  cluster_site s({.connections = {.hold_timeout = 300ms}});
   warm_up(s);
   const std::string key = s.key(2);
   s.nodes[2]->pause();
@@ -182,12 +182,13 @@ CONFORMANCE("redis cluster: the next seed is asked if one does not answer") {
   CHECK(s.many->stats().maps == 1);
 }
 
-CONFORMANCE("redis cluster: without any seed calls end with the reason, at hold() or at once") {
+CONFORMANCE(
+    "redis cluster: without any seed calls end with the reason, at hold_timeout or at once") {
   cluster_site s;
   for (const auto& one : s.nodes) one->kill();
   ending e;
   s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
-                 redis::cluster_options().connections(redis::client_options().hold(300ms)));
+                 redis::cluster_options{.connections = {.hold_timeout = 300ms}});
   begin(s.many->exec<long>("INCR", "k"), e);
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.ec == std::errc::connection_refused);
@@ -197,7 +198,7 @@ CONFORMANCE("redis cluster: without any seed calls end with the reason, at hold(
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.what == outcome::not_sent);
   s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
-                 redis::cluster_options().connections(redis::client_options().fail_fast()));
+                 redis::cluster_options{.connections = {.fails_fast = true}});
   e = ending();
   begin(s.many->exec<long>("INCR", "k"), e);
   REQUIRE(s.run_until([&] { return e.is_over; }));
@@ -221,7 +222,7 @@ CONFORMANCE("redis cluster: a map that is none ends the calls, with the reason")
   begin(s.many->exec<long>("INCR", "k"), e);
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.ec == redis::error::err);
-  redis::memory_server closed(s.ctx, any, redis::memory_server_options().password("secret"));
+  redis::memory_server closed(s.ctx, any, {.password = "secret"});
   s.many.emplace(s.ctx, "redis://127.0.0.1:" + std::to_string(closed.port()));
   e = ending();
   begin(s.many->exec<long>("INCR", "k"), e);

@@ -88,7 +88,7 @@ CONFORMANCE("redis cluster: commands leave a node that is no primary before they
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis cluster: a map is asked for ten times a second at most") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(1s)));
+  cluster_site s({.connections = {.hold_timeout = 1s}});
   int questions = 0;
   count_questions(*s.nodes[0], questions);
   s.truth.refusals["CLUSTER"] = {"LOADING x", 1'000'000};
@@ -115,7 +115,7 @@ CONFORMANCE(
 }
 
 CONFORMANCE("redis cluster: calls wait for a map that has slots") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(300ms)));
+  cluster_site s({.connections = {.hold_timeout = 300ms}});
   s.truth.nameless = {0, 1, 2};
   const ending e = increment(s, s.key(0));
   CHECK(e.ec == redis::error::clusterdown);
@@ -137,12 +137,12 @@ CONFORMANCE_ON(beck::test::sim,
 }
 
 CONFORMANCE_ON(beck::test::sim,
-               "redis cluster: each call with fail_fast() has every seed asked, also behind others "
+               "redis cluster: each call with fails_fast has every seed asked, also behind others "
                "that failed") {
   cluster_site s;
   s.nodes[3]->kill();
   s.many.emplace(s.ctx, "redis://" + s.truth.addresses[3] + "," + s.truth.addresses[0],
-                 redis::cluster_options().connections(redis::client_options().fail_fast()));
+                 redis::cluster_options{.connections = {.fails_fast = true}});
   s.truth.refusals["0:HELLO"] = {"LOADING x", 1};
   CHECK(increment(s, s.key(1)).ec);
   CHECK(increment(s, s.key(1)).value == 1);
@@ -191,7 +191,7 @@ CONFORMANCE(
 
 CONFORMANCE_ON(beck::test::sim,
                "redis cluster: a map of 65,535 nodes takes no longer than its reply") {
-  cluster_site s(redis::cluster_options().nodes(65'535).reads(redis::prefer_replica));
+  cluster_site s({.reads = redis::prefer_replica, .nodes = 65'535});
   const auto here = redis::key_slot(s.key(0));
   redis::reply_writer to(redis::protocol::resp3);
   to.array(redis::key_slots);

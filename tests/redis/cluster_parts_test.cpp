@@ -96,9 +96,7 @@ TEST_CASE(
 
 TEST_CASE("redis cluster: calls wait for the first map, unless waiting is in vain") {
   for (const bool fails_fast : {false, true}) {
-    client_options each;
-    if (fails_fast) each.fail_fast();
-    map_parts p(cluster_options().connections(each));
+    map_parts p({.connections = {.fails_fast = fails_fast}});
     const beck::error_code lost = connection_reset();
     CHECK(p.refresh.fail(lost, "first", false) == map_answer::failed);
     CHECK(p.refresh.error() == lost);

@@ -168,7 +168,7 @@ TEST_CASE(
   if (!has_server()) SKIP_CASE("redis-server is not installed");
   real_cluster site;
   REQUIRE(site.is_ready);
-  traffic t(site, redis::cluster_options().connections(redis::client_options().hold(15s)));
+  traffic t(site, {.connections = {.hold_timeout = 15s}});
   REQUIRE(t.wait_for(1000));
   CHECK(site.ask(3, "CLUSTER FAILOVER") == "OK");
   REQUIRE(site.run_until([&] { return site.is_primary(3); }));

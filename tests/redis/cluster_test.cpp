@@ -250,7 +250,7 @@ bool is_allowed(std::string_view host, std::uint16_t port) {
 
 CONFORMANCE("redis cluster: a node that is not permitted gets no connection") {
   forbidden.clear();
-  cluster_site s(redis::cluster_options().permit(&is_allowed));
+  cluster_site s({.permit = &is_allowed});
   forbidden = s.truth.addresses[2];
   s.run(set_and_get(*s.many, s.key(0), 0));
   redis::reply<long> r;
@@ -263,8 +263,8 @@ CONFORMANCE("redis cluster: a node that is not permitted gets no connection") {
   CHECK(s.nodes[2]->connections() == 0);
 }
 
-CONFORMANCE("redis cluster: TRYAGAIN and CLUSTERDOWN are repeated until the limit of hold()") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(2s)));
+CONFORMANCE("redis cluster: TRYAGAIN and CLUSTERDOWN are repeated until hold_timeout") {
+  cluster_site s({.connections = {.hold_timeout = 2s}});
   redis::reply<long> r;
   for (const char* const text : {"TRYAGAIN x", "CLUSTERDOWN x", "LOADING x", "READONLY x"}) {
     s.truth.refusals["INCR"] = {text, 2};
@@ -288,7 +288,7 @@ CONFORMANCE("redis cluster: TRYAGAIN and CLUSTERDOWN are repeated until the limi
 }
 
 CONFORMANCE("redis cluster: reads go to replicas if they may, and to the primary if those fail") {
-  cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
+  cluster_site s({.reads = redis::prefer_replica});
   const std::string key = s.key(1);
   s.run(set_and_get(*s.many, key, 3));
   CHECK(s.truth.log.back() == "4:GET " + key);
@@ -307,7 +307,7 @@ CONFORMANCE("redis cluster: reads go to replicas if they may, and to the primary
 
 CONFORMANCE("redis cluster: a read goes to one replica at most, whether that refuses or is dead") {
   for (int i = 0; i < 12; ++i) {
-    cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
+    cluster_site s({.reads = redis::prefer_replica});
     const std::string key = s.key(1);
     s.run(set_and_get(*s.many, key, 3));
     redis::reply<long> r;
@@ -321,7 +321,7 @@ CONFORMANCE("redis cluster: a read goes to one replica at most, whether that ref
 }
 
 CONFORMANCE("redis cluster: TRYAGAIN behind ASK is repeated for as long as the slot moves") {
-  cluster_site s(redis::cluster_options().redirects(1));
+  cluster_site s({.redirects = 1});
   s.run(set_and_get(*s.many, s.key(0), 0));
   const std::string tag = "{" + s.key(0) + "}";
   const std::uint16_t slot = redis::key_slot(tag);

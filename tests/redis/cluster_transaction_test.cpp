@@ -97,8 +97,9 @@ CONFORMANCE(
   CHECK(s.executed(to) == 2);
 }
 
-CONFORMANCE("redis cluster: a transaction that is refused for now is repeated, up to hold()") {
-  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(2s)));
+CONFORMANCE(
+    "redis cluster: a transaction that is refused for now is repeated, up to hold_timeout") {
+  cluster_site s({.connections = {.hold_timeout = 2s}});
   const std::string key = s.key(0);
   const auto twice = [](cluster_site& at, std::string of, beck::error_code expected) -> task<> {
     auto t = co_await at.many->transaction(cmd<long>("INCR", of), cmd<long>("INCR", of));

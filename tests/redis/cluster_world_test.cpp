@@ -353,9 +353,10 @@ std::string redis_program(sim::world& world, totals& all) {
   record sum;
   {
     sum.attempts = static_cast<long>(2 + world.random().below(3));
-    auto options = redis::cluster_options().connections(
-        redis::client_options().attempts(static_cast<std::uint32_t>(sum.attempts)).hold(20s));
-    if (world.random().chance(0.3)) options.reads(redis::prefer_replica);
+    redis::cluster_options options;
+    options.connections.hold_timeout = 20s;
+    options.connections.attempts = static_cast<std::uint32_t>(sum.attempts);
+    if (world.random().chance(0.3)) options.reads = redis::prefer_replica;
     redis::cluster many(*site.front, "redis://10.0.0.2,10.0.0.1", options);
     for (int i = 0; i < callers; ++i)
       co_spawn(*site.front, caller(many, world, sum, static_cast<char>('a' + i)), beck::detached);

@@ -226,7 +226,7 @@ CONFORMANCE("redis lane: where CLIENT UNBLOCK is refused, a cancellation closes 
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis lane: a blocking command makes no PING, and no silence") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.block();
   s.names.clear();
   s.wait(1h);
@@ -239,7 +239,7 @@ CONFORMANCE_ON(beck::test::sim, "redis lane: a blocking command makes no PING, a
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis lane: silence counts from the end of a limited wait") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.server.pause();
   beck::error_code end;
   const beck::time_point begin = s.now();
@@ -254,7 +254,7 @@ CONFORMANCE_ON(beck::test::sim, "redis lane: silence counts from the end of a li
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis lane: silence is found again behind a blocking command") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.block();
   s.wait(1min);
   s.run(push(*s.db, "a"));
@@ -270,7 +270,7 @@ CONFORMANCE_ON(beck::test::sim, "redis lane: silence is found again behind a blo
 
 CONFORMANCE_ON(beck::test::sim,
                "redis lane: a server that must be silent is not taken for a dead one") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.run([](lane_site& site) -> task<> {
     const auto off = co_await site.lane.exec<void>("CLIENT", "REPLY", "OFF");
     CHECK(off);
@@ -287,7 +287,7 @@ CONFORMANCE_ON(beck::test::sim,
 
 CONFORMANCE_ON(beck::test::sim,
                "redis lane: a reply that is due before the silence is waited for") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.server.pause();
   const beck::time_point begin = s.now();
   beck::error_code end;
@@ -299,7 +299,7 @@ CONFORMANCE_ON(beck::test::sim,
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis lane: CLIENT REPLY SKIP is not used up by a PING") {
-  lane_site s(redis::client_options().ping(2s).silence(10s));
+  lane_site s({.ping_interval = 2s, .silence_timeout = 10s});
   s.run([](lane_site& site) -> task<> {
     const auto skip = co_await site.lane.exec<void>("CLIENT", "REPLY", "SKIP");
     CHECK(skip);

@@ -22,7 +22,7 @@ using namespace beck::redis::test;
 namespace {
 
 // With one lane the next one has to wait until the last one was returned.
-constexpr redis::client_options one_lane = redis::client_options().lanes(1);
+constexpr redis::client_options one_lane{.lanes = 1};
 
 /// Leaves state behind in a lane, and returns its number.
 task<> leave_state(redis::client& db, std::int64_t& id) {
@@ -65,7 +65,7 @@ task<> hold(redis::client& db, std::optional<redis::lane>& to, std::vector<int>&
 CONFORMANCE("redis lane: a returned connection is used again, without its state") {
   for (const bool has_password : {false, true}) {
     redis::memory_server_options served;
-    if (has_password) served.password("secret");
+    if (has_password) served.password = "secret";
     client_site s(one_lane, served, has_password ? ":secret@" : "");
     std::int64_t id = 0;
     s.run(leave_state(*s.db, id));
@@ -104,7 +104,7 @@ CONFORMANCE("redis lane: a server without RESET, and a state that stays, close t
 }
 
 CONFORMANCE("redis lane: a connection that is returned with calls under way is closed") {
-  client_site s(redis::client_options().lanes(1));
+  client_site s({.lanes = 1});
   std::int64_t id = 0;
   bool ended = false;
   s.run([](client_site& site, std::int64_t& to, bool& over) -> task<> {
@@ -125,7 +125,7 @@ CONFORMANCE("redis lane: a connection that is returned with calls under way is c
 }
 
 CONFORMANCE("redis lane: calls wait in order for a free place, and a cancelled call takes none") {
-  client_site s(redis::client_options().lanes(2).waiting(3));
+  client_site s({.waiting = 3, .lanes = 2});
   std::optional<redis::lane> held[6];
   std::vector<int> order;
   s.run(hold(*s.db, held[0], order, 0));
@@ -158,7 +158,7 @@ CONFORMANCE("redis lane: calls wait in order for a free place, and a cancelled c
 }
 
 CONFORMANCE("redis lane: a call that waits for a lane ends with the client") {
-  client_site s(redis::client_options().lanes(1));
+  client_site s({.lanes = 1});
   std::optional<redis::lane> held;
   std::vector<int> order;
   s.run(hold(*s.db, held, order, 0));
@@ -180,7 +180,7 @@ CONFORMANCE("redis lane: a call that waits for a lane ends with the client") {
 }
 
 CONFORMANCE("redis lane: a cancelled lane() leaves its place to the next call") {
-  client_site s(redis::client_options().lanes(1));
+  client_site s({.lanes = 1});
   s.server.pause();
   s.run([](client_site& site) -> task<> {
     const auto late = co_await beck::timeout(site.db->lane(), 1ms);
@@ -209,7 +209,7 @@ CONFORMANCE("redis lane: a lane() that is cancelled before its number came has o
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis lane: one that nothing uses is closed, and run() returns") {
-  client_site s(redis::client_options(one_lane).idle(10s));
+  client_site s({.lanes = 1, .idle_timeout = 10s});
   std::int64_t id = 0;
   s.run(leave_state(*s.db, id));
   s.wait(9s);

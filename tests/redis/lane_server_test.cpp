@@ -94,7 +94,7 @@ struct server_site {
 
 CONFORMANCE_ON(beck::test::kernel, "redis lane: a redis-server forgets the state of a lane") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
-  server_site s(redis::client_options().lanes(1));
+  server_site s({.lanes = 1});
   s.run([](redis::client& db) -> task<> {
     std::int64_t id = 0;
     for (int i = 0; i < 3; ++i) {
@@ -246,7 +246,7 @@ CONFORMANCE_ON(beck::test::kernel,
 CONFORMANCE_ON(beck::test::kernel,
                "redis lane: a redis-server that is stopped is found behind a limit") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
-  server_site s(redis::client_options().ping(20ms).silence(200ms));
+  server_site s({.ping_interval = 20ms, .silence_timeout = 200ms});
   redis::lane lane = s.take();
   s.block(lane, "0.1");
   s.server.signal(SIGSTOP);

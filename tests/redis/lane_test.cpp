@@ -47,7 +47,7 @@ CONFORMANCE("redis lane: a transaction behind WATCH does not run if the key has 
 }
 
 CONFORMANCE("redis lane: a database of its own, the client's login, and its number") {
-  client_site s({}, redis::memory_server_options().password("secret"), "app:x@");
+  client_site s({}, {.password = "secret"}, "app:x@");
   s.db.emplace(s.ctx, "redis://:secret@" + s.address() + "/2");
   s.run([](redis::client& db) -> task<> {
     auto lane = co_await db.lane();
@@ -67,12 +67,12 @@ CONFORMANCE("redis lane: a database of its own, the client's login, and its numb
 }
 
 CONFORMANCE("redis lane: a refused login, and a server that is not there") {
-  client_site s({}, redis::memory_server_options().password("secret"), ":wrong@");
+  client_site s({}, {.password = "secret"}, ":wrong@");
   s.run([](redis::client& db) -> task<> {
     const auto lane = co_await db.lane();
     CHECK(lane.error() == redis::error::wrongpass);
   }(*s.db));
-  s.db.emplace(s.ctx, "redis://:secret@" + s.address(), redis::client_options().fail_fast());
+  s.db.emplace(s.ctx, "redis://:secret@" + s.address(), redis::client_options{.fails_fast = true});
   s.server.close();
   s.run([](redis::client& db) -> task<> {
     const auto lane = co_await db.lane();
@@ -280,7 +280,7 @@ task<> own_client(client_site& site) {
 
 CONFORMANCE("redis lane: a context that is destroyed takes lanes in every state with it") {
   for (int turns = 0; turns < 120; turns += 3) {
-    client_site s(redis::client_options().lanes(2));
+    client_site s({.lanes = 2});
     for (int i = 1; i < 5; ++i) s.start(use_lanes(*s.db, i));
     s.start(own_client(s));
     for (int i = 0; i < turns; ++i) s.ctx.run_one_for(beck::duration(1'000'000));

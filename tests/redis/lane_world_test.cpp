@@ -144,9 +144,9 @@ std::string lane_program(sim::world& world, bool has_faults) {
   tally sum;
   std::string verdict;
   {
-    redis::client db(site.front, "redis://10.0.0.1",
-                     redis::client_options().hold(20s).lanes(
-                         static_cast<std::uint32_t>(1 + world.random().below(3))));
+    redis::client db(
+        site.front, "redis://10.0.0.1",
+        {.hold_timeout = 20s, .lanes = static_cast<std::uint32_t>(1 + world.random().below(3))});
     for (int i = 0; i < poppers; ++i) co_spawn(site.front, popper(db, world, sum), beck::detached);
     for (int i = 0; i < pushers; ++i) {
       co_spawn(site.front, pusher(db, world, sum, static_cast<char>('a' + i)), beck::detached);

@@ -67,7 +67,7 @@ CONFORMANCE("memory_server takes commands at every split, and refuses other byte
 }
 
 CONFORMANCE("memory_server keeps databases and clients apart, and asks for its password") {
-  memory_site s(memory_server_options().password("secret"));
+  memory_site s({.password = "secret"});
   CHECK(s.talk("GET k|PING|AUTH wrong|AUTH default secret|SET k v|SELECT 1|GET k|QUIT|") ==
         "-NOAUTH Authentication required.|-NOAUTH Authentication required.|"
         "-WRONGPASS invalid username-password pair or user is disabled.|+OK|+OK|+OK|$-1|+OK|");
@@ -164,7 +164,7 @@ CONFORMANCE("memory_server sends a cache the keys that other clients have change
 }
 
 CONFORMANCE("memory_server turns connections away above its limit") {
-  memory_site s(memory_server_options().connections(1));
+  memory_site s({.connections = 1});
   memory_client& one = s.start("PING|", "+PONG|");
   memory_client& two = s.start("");
   s.run_until([&] { return two.done; });
@@ -175,7 +175,7 @@ CONFORMANCE("memory_server turns connections away above its limit") {
 }
 
 CONFORMANCE("memory_server cuts a client that more replies wait for than it may have") {
-  memory_site s(memory_server_options().output_bytes(100'000));
+  memory_site s({.output_bytes = 100'000});
   s.talk("SETRANGE big 60000 x|QUIT|");
   memory_client& one = s.start("PING|", "+PONG|");
   CHECK(s.talk("GET big|GET big|GET big|GET big|GET big|GET big|QUIT|").size() < 200'000);

@@ -23,7 +23,7 @@ namespace {
 /// Returns the bytes of a reply of a client that speaks a version of the protocol at most.
 task<> ask_server(beck::io_context& ctx, const std::string& url, protocol version,
                   std::string& got) {
-  client db(ctx, url, client_options().version(version));
+  client db(ctx, url, {.protocol = version});
   const auto set = co_await db.exec<long>("HSET", "h", "f", "v");
   CHECK(!set.error());
   const auto all = co_await db.exec<raw_reply>("HGETALL", "h");
@@ -151,7 +151,7 @@ CONFORMANCE("redis raw_reply: a client that speaks RESP2 gets its form of a map"
 
 CONFORMANCE("redis raw_reply: the reply to a divided command has the null of its protocol") {
   for (const protocol version : {protocol::resp2, protocol::resp3}) {
-    cluster_site s(cluster_options().connections(client_options().version(version)));
+    cluster_site s({.connections = {.protocol = version}});
     s.run(ask_nodes(s, version == protocol::resp2 ? "$-1" : "_"));
   }
 }

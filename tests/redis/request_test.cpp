@@ -82,7 +82,7 @@ TEST_CASE("redis: a request or command that was moved from is empty and can be f
   CHECK(taken.bytes() == wire_of({"GET", "k"}));
   CHECK(q.push("PING").bytes() == wire_of({"PING"}));
 
-  request refused(request_limits().argument_bytes(1));
+  request refused(request_limits{.argument_bytes = 1});
   refused.push("GET");
   const request error(std::move(refused));
   CHECK(error.error());
@@ -150,7 +150,7 @@ TEST_CASE("redis: arguments are read in any order, from texts and from the wire"
 }
 
 TEST_CASE("redis: a command over a limit is not added, and the error names value and limit") {
-  request two(request_limits().arguments(3));
+  request two(request_limits{.arguments = 3});
   two.push("MGET", "a", "b");
   CHECK_FALSE(two.error());
   two.push("MGET", "a", "b", "c");
@@ -167,13 +167,13 @@ TEST_CASE("redis: a command over a limit is not added, and the error names value
   CHECK_FALSE(two.error());
   CHECK(two.push("PING").size() == 1);
 
-  request argument(request_limits().argument_bytes(10));
+  request argument(request_limits{.argument_bytes = 10});
   CHECK_FALSE(argument.push("SET", "k", std::string(10, 'x')).error());
   CHECK(argument.push("SET", "k", std::string(11, 'x')).error() == error::request_too_large);
   CHECK(argument.message() == "an argument of 11 bytes; at most 10");
 
   const std::string get = wire_of({"GET", "k"});
-  request all(request_limits().bytes(2 * get.size()));
+  request all(request_limits{.request_bytes = 2 * get.size()});
   CHECK_FALSE(all.push("GET", "k").push("GET", "k").error());
   CHECK(all.push("GET", "k").error() == error::request_too_large);
   CHECK(all.size() == 2);

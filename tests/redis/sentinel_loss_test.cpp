@@ -72,8 +72,8 @@ CONFORMANCE("redis sentinel: commands behind which one has run are not sent agai
   CHECK(s.server(1).integer("m") == 1);
 }
 
-CONFORMANCE("redis sentinel: a refusal that no other server takes back ends at hold()") {
-  sentinel_site s(redis::client_options().hold(100ms));
+CONFORMANCE("redis sentinel: a refusal that no other server takes back ends at hold_timeout") {
+  sentinel_site s({.hold_timeout = 100ms});
   s.server(0).fail_next("INCR", "READONLY said by a script", 1'000'000);
   const ending e = increment(s);
   CHECK(e.ec == redis::error::readonly);
@@ -101,7 +101,7 @@ CONFORMANCE("redis sentinel: a switch may be announced before the new primary ta
 }
 
 CONFORMANCE("redis sentinel: a switch does not wait for an attempt to connect that hangs") {
-  sentinel_site s(redis::client_options().connect(1h).hold(2h).silence(1h));
+  sentinel_site s({.connect_timeout = 1h, .hold_timeout = 2h, .silence_timeout = 1h});
   s.server(0).pause();  // accepts, and does not answer
   ending e;
   begin(s.db->exec<long>("INCR", "n"), e);
@@ -113,8 +113,8 @@ CONFORMANCE("redis sentinel: a switch does not wait for an attempt to connect th
   CHECK(s.server(1).integer("n") == 1);
 }
 
-CONFORMANCE("redis sentinel: fail_fast() does not end calls that wait for a new primary") {
-  sentinel_site s(redis::client_options().fail_fast());
+CONFORMANCE("redis sentinel: fails_fast does not end calls that wait for a new primary") {
+  sentinel_site s({.fails_fast = true});
   increment(s);
   s.settle();
   s.server(0).pause();
@@ -226,7 +226,8 @@ CONFORMANCE("redis sentinel: a switch ends a handshake that hangs, and sentinels
   sentinel_site s;
   plain_layer layer;
   layer.hangs_at = 4;  // behind those of the sentinels
-  s.db.emplace(s.ctx, "rediss" + s.url.substr(5), redis::client_options().connect(1h).hold(2h));
+  s.db.emplace(s.ctx, "rediss" + s.url.substr(5),
+               redis::client_options{.connect_timeout = 1h, .hold_timeout = 2h});
   s.db->secure(layer);
   ending e;
   begin(s.db->exec<long>("INCR", "n"), e);
@@ -313,7 +314,7 @@ CONFORMANCE_ON(beck::test::sim, "redis sentinel: a switch that nothing announces
 }
 
 CONFORMANCE_ON(beck::test::sim, "redis sentinel: a switch cuts the pause between attempts") {
-  sentinel_site s(redis::client_options().hold(1min));
+  sentinel_site s({.hold_timeout = 1min});
   s.server(0).close();
   ending e;
   begin(s.db->exec<long>("INCR", "n"), e);

@@ -28,8 +28,7 @@ constexpr int callers = 4;
 
 /// Callers that increment a key, again and again.
 struct traffic {
-  explicit traffic(real_sentinels& on)
-      : site(on), db(on.ctx, on.url(), redis::client_options().hold(15s)) {
+  explicit traffic(real_sentinels& on) : site(on), db(on.ctx, on.url(), {.hold_timeout = 15s}) {
     for (int i = 0; i < callers; ++i) beck::co_spawn(site.ctx, call(*this), beck::detached);
   }
   ~traffic() {

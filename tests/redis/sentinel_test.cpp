@@ -174,8 +174,7 @@ TEST_CASE("redis sentinel: URLs name the sentinels, the primary, the database an
 }
 
 CONFORMANCE("redis sentinel: a client finds the primary, logs in there and selects its database") {
-  sentinel_site s(redis::client_options(), redis::memory_server_options().password("secret"),
-                  "default:secret@", "/2");
+  sentinel_site s({}, {.password = "secret"}, "default:secret@", "/2");
   const ending e = increment(s);
   CHECK(!e.ec);
   CHECK(e.value == 1);
@@ -188,7 +187,7 @@ CONFORMANCE(
     "redis sentinel: the login at each primary is asked for, and is none of the sentinels") {
   rotation logins;
   logins.logins = {{"", "secret"}};
-  sentinel_site s(redis::client_options(), redis::memory_server_options().password("secret"));
+  sentinel_site s({}, {.password = "secret"});
   s.db->login_with(logins);
   CHECK(increment(s).value == 1);
   CHECK(logins.asked == 1);
@@ -266,8 +265,8 @@ CONFORMANCE("redis sentinel: a server that says it is a replica gets no command"
   CHECK(s.server(1).integer("n") == 1);
 }
 
-CONFORMANCE("redis sentinel: calls that wait for a primary end at hold(), and say why") {
-  sentinel_site s(redis::client_options().hold(50ms));
+CONFORMANCE("redis sentinel: calls that wait for a primary end at hold_timeout, and say why") {
+  sentinel_site s({.hold_timeout = 50ms});
   s.replicate(0);
   const ending e = increment(s);
   CHECK(e.ec == redis::error::not_primary);
@@ -282,14 +281,14 @@ CONFORMANCE("redis sentinel: an unknown name ends the calls at once, and the err
   CHECK(e.what == outcome::not_sent);
   CHECK(e.text.find("no sentinel names the primary \"mymaster\": ") == 0);
   CHECK(e.text.find(s.sentinel(2).address() + ": it knows none") != std::string::npos);
-  CHECK(s.sentinel(0).asked() <= 3);  // not as often as within hold()
+  CHECK(s.sentinel(0).asked() <= 3);  // not as often as within hold_timeout
   // One that knows it is enough.
   s.sentinel(1).know(s.addresses[0], 1);
   REQUIRE(s.run_until([&] { return increment(s).value == 1; }));
 }
 
 CONFORMANCE("redis sentinel: without any sentinel calls end with the reason of each") {
-  sentinel_site s(redis::client_options().fail_fast());
+  sentinel_site s({.fails_fast = true});
   for (int i = 0; i < 3; ++i) s.sentinel(i).kill();
   const ending e = increment(s);
   CHECK(e.ec == std::errc::connection_refused);
@@ -318,13 +317,11 @@ CONFORMANCE("redis sentinel: sentinels may be lost while the primary stays") {
 
 CONFORMANCE("redis sentinel: sentinels have a login of their own") {
   {
-    sentinel_site s(redis::client_options(), redis::memory_server_options().password("secret"),
-                    "default:secret@", "?sentinel_login=watcher:other");
+    sentinel_site s({}, {.password = "secret"}, "default:secret@", "?sentinel_login=watcher:other");
     for (int i = 0; i < 3; ++i) s.sentinel(i).require_login("watcher", "other");
     CHECK(increment(s).value == 1);
   }
-  sentinel_site s(redis::client_options(), redis::memory_server_options().password("secret"),
-                  "default:secret@");
+  sentinel_site s({}, {.password = "secret"}, "default:secret@");
   for (int i = 0; i < 3; ++i) s.sentinel(i).require_login("watcher", "other");
   const ending e = increment(s);
   CHECK(e.ec == redis::error::noauth);
@@ -359,7 +356,7 @@ CONFORMANCE("redis sentinel: answers that are none leave the other sentinels") {
     s.db.emplace(s.ctx, s.url, s.options);
     CHECK(!increment(s).ec);
     s.sentinel(2).answer_with(bytes);
-    s.db.emplace(s.ctx, s.url, redis::client_options().fail_fast());
+    s.db.emplace(s.ctx, s.url, redis::client_options{.fails_fast = true});
     const ending e = increment(s);
     CHECK(e.ec);
     CHECK(e.what == outcome::not_sent);

@@ -191,11 +191,9 @@ std::string redis_program(sim::world& world, tally& all) {
   sentinel_world site(world);
   tally sum;
   {
-    redis::client db(*site.front,
-                     "redis+sentinel://10.0.0.3,10.0.0.4,10.0.0.5/" + std::string(primary_name),
-                     redis::client_options()
-                         .attempts(static_cast<std::uint32_t>(2 + world.random().below(3)))
-                         .hold(20s));
+    redis::client db(
+        *site.front, "redis+sentinel://10.0.0.3,10.0.0.4,10.0.0.5/" + std::string(primary_name),
+        {.hold_timeout = 20s, .attempts = static_cast<std::uint32_t>(2 + world.random().below(3))});
     for (int i = 0; i < callers; ++i)
       co_spawn(*site.front, caller(db, world, sum, static_cast<char>('a' + i)), beck::detached);
     site.disturb(10);

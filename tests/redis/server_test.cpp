@@ -89,20 +89,20 @@ TEST_CASE("redis: bytes that are no command are refused at every split, and stay
 }
 
 TEST_CASE("redis: limits of commands hold at the limit and refuse one more") {
-  const auto three = request_limits().arguments(3).argument_bytes(5);
+  const request_limits three{.arguments = 3, .argument_bytes = 5};
   CHECK(strict("*3\r\n$5\r\n12345\r\n$0\r\n\r\n$1\r\nx\r\n", three) == "[12345,,x]");
   CHECK(strict("*4\r\n", three) == count);
   CHECK(strict("*1\r\n$6\r\n", three) == length);
   const std::string whole = "*1\r\n$5\r\n12345\r\n";
-  CHECK(strict(whole, request_limits().bytes(whole.size())) == "[12345]");
-  CHECK(strict(whole, request_limits().bytes(whole.size() - 1)) ==
+  CHECK(strict(whole, {.request_bytes = whole.size()}) == "[12345]");
+  CHECK(strict(whole, {.request_bytes = whole.size() - 1}) ==
         "refused:Protocol error: a command of more than 14 bytes");
-  CHECK(strict("*1\r\n$99999\r\n", request_limits().bytes(1000)) ==
+  CHECK(strict("*1\r\n$99999\r\n", {.request_bytes = 1000}) ==
         "refused:Protocol error: a command of more than 1000 bytes");
   CHECK(strict("*1048576\r\n") == "more");
   CHECK(strict("*1\r\n$536870912\r\n") == "more");
-  CHECK(lenient("12345\r\n", request_limits().inline_bytes(6)) == "[12345]");
-  CHECK(lenient("1234567", request_limits().inline_bytes(6)) ==
+  CHECK(lenient("12345\r\n", {.inline_bytes = 6}) == "[12345]");
+  CHECK(lenient("1234567", {.inline_bytes = 6}) ==
         "refused:Protocol error: too big inline request");
 }
 
@@ -116,8 +116,7 @@ TEST_CASE("redis: inline and empty commands are for proxies that allow them") {
   CHECK(lenient("Host: x\r\n") == "refused:Protocol error: a request of HTTP");
   CHECK(lenient("host: x\r\n") == "refused:Protocol error: a request of HTTP");
   CHECK(lenient(std::string("a\0b\r\n", 5)) == "refused:Protocol error: NUL in a line");
-  CHECK(lenient("a b c\r\n", request_limits().arguments(2)) ==
-        "refused:a command of 3 arguments; at most 2");
+  CHECK(lenient("a b c\r\n", {.arguments = 2}) == "refused:a command of 3 arguments; at most 2");
   CHECK(lenient("*3x\r\n") == count);
   CHECK(lenient("*1\r\n$-10\r\n") == length);
 }

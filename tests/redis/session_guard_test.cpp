@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// client_options::guard(): an ECHO behind so many commands finds replies that are out of step.
+// client_options::guard_commands: an ECHO behind so many commands finds replies out of step.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -167,7 +167,7 @@ CONFORMANCE("redis client: guards are answered by the server, and none is sent o
     if (c[0] == "ECHO") ++echoes;
     c[0] == "ECHO" ? to.bulk(c[1]) : to.integer(1);
   });
-  redis::client db(ctx, server.url(), redis::client_options().guard(3));
+  redis::client db(ctx, server.url(), {.guard_commands = 3});
   bool is_over = false;
   const auto work = [&]() -> task<> {
     for (int i = 0; i < 10; ++i) CHECK((co_await db.exec<long>("INCR", "n")).value() == 1);
@@ -194,7 +194,7 @@ CONFORMANCE("redis client: a failed guard closes the connection, and the next on
     to.bulk(is_shifted ? last : now);  // the reply to the command before
     last = now;
   });
-  redis::client db(ctx, server.url(), redis::client_options().guard(2));
+  redis::client db(ctx, server.url(), {.guard_commands = 2});
   bool is_over = false;
   const auto work = [&]() -> task<> {
     const auto one = co_await db.exec<std::string>("SET", "1", "");

@@ -67,7 +67,7 @@ std::vector<oversized> oversized_replies() {
 TEST_CASE("redis: a reply that is larger than a client takes fails alone, also a cancelled one") {
   for (const bool is_cancelled : {false, true}) {
     CAPTURE(is_cancelled);
-    scripted_redis redis(with(client_options().protocol()));
+    scripted_redis redis(with(client_options().parsing));
     auto& first = redis.submit("s");
     auto& large = redis.submit("g");
     auto& many = redis.submit("g");

@@ -95,7 +95,7 @@ CONFORMANCE("redis subscription: a gap stays at its place when messages around i
     answer_all(c, to);
   });
   redis::client db(s.ctx, server.url());
-  redis::subscription sub(db, redis::subscription_options().events(2));
+  redis::subscription sub(db, {.events = 2});
   redis::subscription last(db);
   for (redis::subscription* const to : {&sub, &last}) s.run(add(*to, "a"));
   const auto send = [&](std::string payload) {
@@ -241,7 +241,7 @@ CONFORMANCE_ON(
     pings += c[0] == "PING" && c.size() == 1 ? 1 : 0;
     if (answers) answer_all(c, to);
   });
-  redis::client db(s.ctx, server.url(), redis::client_options().ping(10ms).silence(60ms));
+  redis::client db(s.ctx, server.url(), {.ping_interval = 10ms, .silence_timeout = 60ms});
   redis::subscription sub(db);
   s.run(add(sub, "a"));
   const auto chat = [&] {
@@ -256,7 +256,7 @@ CONFORMANCE_ON(
 }
 
 CONFORMANCE("redis subscription: add() waits for a server that comes, and not for ever") {
-  client_site s(redis::client_options().hold(30ms));
+  client_site s({.hold_timeout = 30ms});
   const beck::ip::tcp::endpoint at = s.server.endpoint();
   s.server.close();
   redis::subscription sub(*s.db);
@@ -393,8 +393,9 @@ CONFORMANCE("redis subscription: a channel that is refused for now is due on the
   CHECK((asked == "a b " || asked == "b a "));
 }
 
-CONFORMANCE_ON(beck::test::sim,
-               "redis subscription: hold() counts for add() from the last loss of a connection") {
+CONFORMANCE_ON(
+    beck::test::sim,
+    "redis subscription: hold_timeout counts for add() from the last loss of a connection") {
   client_site s;
   hand_server* peer = nullptr;
   bool is_silent = false;
@@ -404,10 +405,9 @@ CONFORMANCE_ON(beck::test::sim,
     if (!is_silent) answer_all(c, to);
   });
   peer = &server;
-  redis::client db(s.ctx, server.url(),
-                   redis::client_options().hold(beck::duration(3'000'000'000)));
+  redis::client db(s.ctx, server.url(), {.hold_timeout = beck::duration(3'000'000'000)});
   redis::subscription sub(db);
-  s.run(add(sub, "a"));  // behind silence(), which is longer
+  s.run(add(sub, "a"));  // behind silence_timeout, which is longer
   CHECK(server.connections() == 2);
 }
 
@@ -423,7 +423,7 @@ CONFORMANCE("redis subscription: add() ends if each connection is lost before it
     }
   });
   closing = &server;
-  redis::client db(s.ctx, server.url(), redis::client_options().attempts(3));
+  redis::client db(s.ctx, server.url(), {.attempts = 3});
   redis::subscription sub(db);
   beck::error_code why;
   sub.add("x")([&](beck::error_code ec) { why = ec; });

@@ -139,7 +139,7 @@ TEST_CASE("redis subscription: a redis-server refuses one channel of several") {
 TEST_CASE("redis subscription: a redis-server cuts off subscribers, and is subscribed again") {
   NEEDS_SERVER();
   real_site s;
-  redis::subscription sub(s.db, redis::subscription_options().bytes(1 << 30));
+  redis::subscription sub(s.db, {.queue_bytes = 1 << 30});
   s.run(add(sub, "a"));
   for (int i = 0; i < 3; ++i) {
     CHECK(s.ask("CLIENT KILL TYPE pubsub") == ":1\r\n");

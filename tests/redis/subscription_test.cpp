@@ -252,18 +252,18 @@ CONFORMANCE("redis subscription: a full queue drops the oldest, the newest, or e
             (events.ends_with("end") ? redis::error::queue_full : beck::error_code()));
     }(*s.db, how, expected));
   };
-  run(redis::subscription_options().events(4), "(2) a=2 a=3 a=4 a=5 ");
-  run(redis::subscription_options().events(4).overflow(redis::drop_newest), "a=0 a=1 a=2 a=3 (2) ");
-  run(redis::subscription_options().events(4).overflow(redis::end_when_full),
-      "a=0 a=1 a=2 a=3 end");
-  run(redis::subscription_options().bytes(70), "(4) a=4 a=5 ");
-  run(redis::subscription_options().bytes(1), "(5) a=5 ");
+  run({.events = 4}, "(2) a=2 a=3 a=4 a=5 ");
+  run({.overflow = redis::drop_newest, .events = 4}, "a=0 a=1 a=2 a=3 (2) ");
+  run({.overflow = redis::end_when_full, .events = 4}, "a=0 a=1 a=2 a=3 end");
+  run({.queue_bytes = 70}, "(4) a=4 a=5 ");
+  run({.queue_bytes = 1}, "(5) a=5 ");
+  run({.events = 0}, "(5) a=5 ");
 }
 
 CONFORMANCE("redis subscription: a message that is too large is dropped, and no call notices") {
-  redis::parse_limits most = redis::client_options().protocol();
+  redis::parse_limits most = redis::client_options().parsing;
   most.push_bytes = 1'000;
-  client_site s(redis::client_options().protocol(most));
+  client_site s({.parsing = most});
   s.run([](redis::client& db) -> task<> {
     redis::subscription sub(db);
     beck::ignore(co_await sub.add("a", redis::pattern("b*")));
@@ -281,7 +281,7 @@ CONFORMANCE("redis subscription: a message that is too large is dropped, and no 
 CONFORMANCE("redis subscription: the number of channels is bounded") {
   client_site s;
   s.run([](redis::client& db) -> task<> {
-    redis::subscription sub(db, redis::subscription_options().channels(3));
+    redis::subscription sub(db, {.channels = 3});
     std::vector<std::string> names{"a", "b", "c", "d"};
     const auto many = co_await sub.add(redis::each(names));
     CHECK(many.error() == redis::error::request_too_large);

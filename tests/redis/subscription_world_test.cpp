@@ -135,12 +135,11 @@ std::string redis_program(sim::world& world) {
     sim::require(sum.places.emplace(number, sum.count() + 1).second, "published twice");
   });
   {
-    redis::client db(site.front, "redis://10.0.0.1", redis::client_options().hold(20s));
-    redis::client source(site.front, "redis://10.0.0.1", redis::client_options().hold(20s));
+    redis::client db(site.front, "redis://10.0.0.1", {.hold_timeout = 20s});
+    redis::client source(site.front, "redis://10.0.0.1", {.hold_timeout = 20s});
     redis::subscription large(db);
-    redis::subscription oldest(db, redis::subscription_options().events(2));
-    redis::subscription newest(
-        db, redis::subscription_options().events(2).overflow(redis::drop_newest));
+    redis::subscription oldest(db, {.events = 2});
+    redis::subscription newest(db, {.overflow = redis::drop_newest, .events = 2});
     for (redis::subscription* const sub : {&large, &oldest, &newest})
       co_spawn(site.front, receive(world, db, *sub, sum), beck::detached);
     co_spawn(site.front, publish(world, world.random().chance(0.5) ? db : source, sum),

@@ -49,7 +49,7 @@ struct secure_site {
         server({"--tls-port", port, "--tls-cert-file", files.chain(made::address), "--tls-key-file",
                 files.key(made::address), "--tls-ca-cert-file", files.path("root.pem"),
                 "--tls-auth-clients", "no"}),
-        db(ctx, "rediss://127.0.0.1:" + port, redis::client_options().fail_fast()) {
+        db(ctx, "rediss://127.0.0.1:" + port, {.fails_fast = true}) {
     db.secure(both_contexts::get().trust);
   }
   void run(task<> work) {
@@ -138,8 +138,7 @@ CONFORMANCE_ON(beck::test::kernel, "tls: a Redis client refuses a certificate of
   secure_site s;
   REQUIRE(s.server.is_connected());
   s.run([](secure_site& site) -> task<> {
-    redis::client other(site.ctx, "rediss://localhost:" + site.port,
-                        redis::client_options().fail_fast());
+    redis::client other(site.ctx, "rediss://localhost:" + site.port, {.fails_fast = true});
     other.secure(both_contexts::get().trust);
     const auto got = co_await other.exec<std::string>("GET", "k");
     CHECK(got.error() == beck::tls::error::wrong_name);

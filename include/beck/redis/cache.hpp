@@ -129,9 +129,9 @@ class [[nodiscard]] cached_exec : public reply_op<cached_exec<T>, T>, private ca
 ///
 /// Not guaranteed: that a call sees a change whose message is still on its way, even if a command
 /// of the same client has made it and was answered; that a connection which dies without a sign is
-/// noticed before client_options::silence(); that a key whose time to live is over is gone before
-/// the server deletes it; that SWAPDB is noticed, for which the server sends nothing. Read through
-/// the client where that matters.
+/// noticed before client_options::silence_timeout; that a key whose time to live is over is gone
+/// before the server deletes it; that SWAPDB is noticed, for which the server sends nothing. Read
+/// through the client where that matters.
 ///
 /// A server that does not track keys (RESP2, refused by ACL) is asked for each call:
 /// cache_stats::uncached counts the replies. The commands of lanes and subscriptions are not
@@ -161,8 +161,8 @@ class cache {
   /// Completes with (error_code, redis::reply<T>); the outcome of a reply from the cache is
   /// executed.
   /// Errors: not_cacheable; as client::exec(); not_enough_memory, which ends only the calls of this
-  /// read; queue_full also for client_options::waiting()
-  /// calls of the cache. A read is sent again as the client does it.
+  /// read; queue_full also for client_options::waiting calls of the cache. A read is sent again as
+  /// the client does it.
   /// Cancellation: the call ends with operation_aborted; others that share its read go on. The
   /// reply to the read of a single call is dropped.
   template <class T, class... Args>

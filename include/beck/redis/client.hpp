@@ -103,7 +103,7 @@ class client : public detail::exec_functions {
   void reconnect() noexcept;
 
   /// Takes a connection that no other caller has, for commands that change the state of their
-  /// connection or block it. Waits in order while client_options::lanes() are taken. A task; the
+  /// connection or block it. Waits in order while client_options::lanes are taken. A task; the
   /// client may be destroyed while it waits.
   /// Errors: as those of a call; queue_full, operation_aborted. Cancellation: takes no lane.
   task<io_result<redis::lane>> lane();

@@ -26,59 +26,27 @@ enum class read_preference : std::uint8_t {
 };
 using enum read_preference;
 
-/// The settings of a cluster. Every setter returns the object. A value.
-class cluster_options {
- public:
+/// The settings of a cluster.
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct cluster_options {
   /// Decides whether a node may be connected to. Must not throw.
   using permission = bool (*)(std::string_view host, std::uint16_t port);
 
-  /// Makes the defaults.
-  constexpr cluster_options() noexcept = default;
-
-  /// Sets where calls go that only read. Default: primary_only.
-  constexpr cluster_options& reads(read_preference from) noexcept {
-    reads_ = from;
-    return *this;
-  }
-  /// Sets a function that is asked for each node that a server names, in its map or in a redirect.
-  /// A node that it refuses gets no connection, and so no password; a redirect there is the reply.
-  /// nullptr: all are permitted. Default: nullptr.
-  constexpr cluster_options& permit(permission function) noexcept {
-    permit_ = function;
-    return *this;
-  }
-  /// Sets the greatest number of nodes of a map, up to 65,535; a larger one is refused.
-  /// Default: 1,000.
-  constexpr cluster_options& nodes(std::size_t most) noexcept {
-    nodes_ = most;
-    return *this;
-  }
-  /// Sets how many redirects a command follows, one behind another; one more is its reply.
-  /// Default: 5.
-  constexpr cluster_options& redirects(std::uint8_t most) noexcept {
-    redirects_ = most;
-    return *this;
-  }
-  /// Sets the limits of the connections. hold(), attempts() and waiting() are those of the calls of
-  /// the cluster.
-  constexpr cluster_options& connections(const client_options& each) noexcept {
-    connections_ = each;
-    return *this;
-  }
-
-  constexpr read_preference reads() const noexcept { return reads_; }
-  constexpr permission permit() const noexcept { return permit_; }
-  constexpr std::size_t nodes() const noexcept { return nodes_; }
-  constexpr std::uint8_t redirects() const noexcept { return redirects_; }
-  constexpr const client_options& connections() const noexcept { return connections_; }
-
- private:
-  client_options connections_;
-  permission permit_ = nullptr;
-  std::size_t nodes_ = 1'000;
-  read_preference reads_ = read_preference::primary_only;
-  std::uint8_t redirects_ = 5;
+  /// Where calls go that only read.
+  read_preference reads = read_preference::primary_only;
+  /// A function that is asked for each node that a server names, in its map or in a redirect. A
+  /// node that it refuses gets no connection, and so no password; a redirect there is the reply.
+  /// nullptr: all are permitted.
+  permission permit = nullptr;
+  /// The greatest number of nodes of a map, up to 65,535; a larger one is refused.
+  std::size_t nodes = 1'000;
+  /// How many redirects a command follows, one behind another; one more is its reply.
+  std::uint8_t redirects = 5;
+  /// The limits of the connections, and their name. hold_timeout, attempts and waiting are those of
+  /// the calls of the cluster.
+  client_options connections = {};
 };
+static_assert(std::is_trivially_destructible_v<cluster_options>);
 
 /// Counters of a cluster since it was made. The first two are those of now.
 struct cluster_stats {
@@ -110,13 +78,13 @@ struct cluster_stats {
 /// Of a call with several commands those of one node keep their order. There is none between the
 /// nodes, and a command that a node refuses or redirects may run behind later ones.
 /// MOVED and ASK are followed, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN and BUSY repeated for
-/// at most client_options::hold(). When a connection is lost, commands that were not sent go to
-/// where the map says then, and sent ones only if they only read or the call is retryable(), as
+/// at most client_options::hold_timeout. When a connection is lost, commands that were not sent go
+/// to where the map says then, and sent ones only if they only read or the call is retryable(), as
 /// with a client. A transaction that has not run because of one of these begins again as a whole,
 /// unless an earlier attempt was lost and may have run. See docs/redis.md.
 /// Errors: as client; cross_slot; moved, ask behind too many redirects; tryagain, clusterdown
-/// behind hold(); wrong_reply, with the reason as message(), if there is no map because the reply
-/// to CLUSTER SLOTS is none.
+/// behind hold_timeout; wrong_reply, with the reason as message(), if there is no map because the
+/// reply to CLUSTER SLOTS is none.
 /// Cancellation: as client.
 /// Not there: lanes, subscriptions and caches over a cluster; use a client of a node.
 /// Thread: that of the context; stats(), too. Requires: an exclusive context. Lifetime: the

@@ -41,9 +41,9 @@ class credentials {
   virtual ~credentials() = default;
 
   /// Returns the login of the next connection, which may be that of a lane; an error is one of the
-  /// attempt to connect. Several may be asked for at once. client_options::connect() limits the
-  /// time, and the client cancels the task through its scope. Must not throw, but std::system_error
-  /// and std::bad_alloc.
+  /// attempt to connect. Several may be asked for at once. client_options::connect_timeout limits
+  /// the time, and the client cancels the task through its scope. Must not throw, but
+  /// std::system_error and std::bad_alloc.
   virtual task<io_result<login>> next(any_io_executor on) = 0;
 };
 

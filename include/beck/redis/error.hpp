@@ -30,7 +30,7 @@ enum class protocol_error : int {
   dangling_attribute,  ///< a streamed aggregate ends behind an attribute
   unexpected_push,     ///< a push inside a reply for which none is expected
   unexpected_reply,    ///< a reply, and no command waits for one
-  failed_guard,        ///< the ECHO of client_options::guard() has another reply than its text
+  failed_guard,        ///< the ECHO of client_options::guard_commands has another reply
   // limits
   line_too_long,      ///< parse_limits::line_bytes
   too_deep,           ///< parse_limits::depth
@@ -97,9 +97,9 @@ enum class error : int {
   request_too_large,  ///< a command is over a limit of request_limits
   watch_failed,       ///< a key that was watched has changed, so the transaction has not run
   needs_lane,         ///< the command would change or block a connection that others share
-  queue_full,         ///< client_options::waiting() commands wait already, or the queue of a
+  queue_full,         ///< client_options::waiting commands wait already, or the queue of a
                       ///< subscription is full, which ends it then
-  server_silent,      ///< nothing came from the server, for client_options::silence()
+  server_silent,      ///< nothing came from the server, for client_options::silence_timeout
   not_on_lane,        ///< the command would take a lane's connection away from the client
   not_cacheable,      ///< the command does not only read keys, so a cache does not take it
   not_primary,        ///< the server is no primary, or sentinels name another one

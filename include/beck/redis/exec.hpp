@@ -4,6 +4,7 @@
 // request.
 #pragma once
 
+#include <beck/detail/fixed_text.hpp>
 #include <beck/redis/client_options.hpp>
 #include <beck/redis/command.hpp>
 #include <beck/redis/exchange.hpp>
@@ -91,6 +92,7 @@ class sender {
   }
 
   const any_io_executor& executor() const noexcept { return executor_; }
+  /// Returns the options, each value as it counts; their name is valid as long as the sender.
   const client_options& bounds() const noexcept { return bounds_; }
 
   /// Returns why a command cannot be sent: needs_lane, not_on_lane.
@@ -104,8 +106,8 @@ class sender {
   virtual void forget(exchange& one) noexcept = 0;
 
  protected:
-  sender(const any_io_executor& executor, const client_options& how) noexcept
-      : executor_(executor), bounds_(how) {}
+  /// Copies the options, and the name that they refer to.
+  sender(const any_io_executor& executor, const client_options& how) noexcept;
   ~sender() = default;
 
  private:
@@ -113,7 +115,8 @@ class sender {
 
   std::size_t shares_ = 1;  // not atomic: all that share it are on the context's thread
   const any_io_executor executor_;
-  const client_options bounds_;
+  const beck::detail::fixed_text<64> name_;
+  const client_options bounds_;  // refers to name_
 };
 
 using sender_ref = shared<sender>;
@@ -208,7 +211,7 @@ class exec_op : public reply_op<Derived, T>, protected execution {
   using base = reply_op<Derived, T>;
 
  public:
-  /// Sends the commands again, at most client_options::attempts() times, if the connection is lost
+  /// Sends the commands again, at most client_options::attempts times, if the connection is lost
   /// and it is not known whether they have run. Commands that only read always are.
   Derived&& retryable() && {
     set_retryable();

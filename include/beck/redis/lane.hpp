@@ -35,8 +35,8 @@ namespace beck::redis {
 /// taken nothing. After a second without answer the lane is closed, and the outcome is
 /// maybe_executed.
 /// A blocking command may make the server silent for as long as its own argument says, and
-/// client_options::silence() longer. With no end of that time only the kernel looks for a peer that
-/// is gone (SO_KEEPALIVE, TCP_USER_TIMEOUT); a process that was stopped it does not find.
+/// client_options::silence_timeout longer. With no end of that time only the kernel looks for a
+/// peer that is gone (SO_KEEPALIVE, TCP_USER_TIMEOUT); a process that was stopped it does not find.
 /// Thread: that of the client. Lifetime: the context outlives it, the client need not: its end ends
 /// the calls. The destructor returns the connection to the client for the next lane; if calls are
 /// under way, it ends them and closes the connection.

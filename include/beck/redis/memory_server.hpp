@@ -16,41 +16,19 @@
 
 namespace beck::redis {
 
-/// The settings of a memory_server. Every setter returns the object.
-class memory_server_options {
- public:
-  /// Makes the defaults: no password, 10,000 connections, 64 MiB of replies that wait.
-  memory_server_options() noexcept {}
-  /// Sets the password of the user "default"; empty: none. The text must stay valid until the
-  /// server is made.
-  memory_server_options& password(std::string_view text) noexcept {
-    password_ = text;
-    return *this;
-  }
-  /// Sets the most connections at a time; one more is answered with "ERR max number of clients
-  /// reached" and closed.
-  memory_server_options& connections(std::size_t most) noexcept {
-    connections_ = most;
-    return *this;
-  }
-  /// Sets how many bytes of replies may wait for a client; one that has more is cut.
-  memory_server_options& output_bytes(std::size_t most) noexcept {
-    output_bytes_ = most;
-    return *this;
-  }
-
-  /// Returns the password.
-  std::string_view password() const noexcept { return password_; }
-  /// Returns the most connections.
-  std::size_t connections() const noexcept { return connections_; }
-  /// Returns the most bytes of replies that wait for a client.
-  std::size_t output_bytes() const noexcept { return output_bytes_; }
-
- private:
-  std::string_view password_;
-  std::size_t connections_ = 10'000;
-  std::size_t output_bytes_ = std::size_t{64} << 20;
+/// The settings of a memory_server.
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct memory_server_options {
+  /// The password of the user "default", valid until the constructor of the server returns. Empty:
+  /// none.
+  std::string_view password = {};
+  /// The most connections at a time; one more is answered with "ERR max number of clients reached"
+  /// and closed.
+  std::size_t connections = 10'000;
+  /// The bytes of replies that may wait for a client, 64 MiB; one that has more is cut.
+  std::size_t output_bytes = 67'108'864;
 };
+static_assert(std::is_trivially_destructible_v<memory_server_options>);
 
 namespace detail {
 

@@ -12,7 +12,7 @@ namespace beck::redis {
 
 /// A whole reply as the bytes that the server has sent, an error too, which is also that of the
 /// redis::reply around it: `auto got = co_await db.exec<redis::raw_reply>("GET", "k")`. In the
-/// version of the protocol that the connection speaks: see client_options::version(). A streamed
+/// version of the protocol that the connection speaks: see client_options::protocol. A streamed
 /// text has the same parts or more; of a divided command of a cluster the bytes are made from the
 /// replies to its parts, and an error of one is only in the redis::reply.
 /// Only for a whole reply: inside of another type it stays empty. A value.

@@ -19,48 +19,20 @@
 
 namespace beck::redis {
 
-/// Bounds of commands, for the program that sends and for a server that receives. A value.
-class request_limits {
- public:
-  /// Makes the limits of redis-server: 1,048,576 arguments, 512 MiB an argument, 1 GiB in all,
-  /// 64 KiB an inline command.
-  constexpr request_limits() noexcept = default;
-  /// Sets the greatest number of arguments of a command, its name included.
-  constexpr request_limits& arguments(std::size_t most) noexcept {
-    arguments_ = most;
-    return *this;
-  }
-  /// Sets the greatest number of bytes of an argument.
-  constexpr request_limits& argument_bytes(std::size_t most) noexcept {
-    argument_bytes_ = most;
-    return *this;
-  }
-  /// Sets the greatest number of bytes on the wire: of a request, or of a command received.
-  constexpr request_limits& bytes(std::size_t most) noexcept {
-    bytes_ = most;
-    return *this;
-  }
-  /// Sets the greatest number of bytes of an inline command, which only a server knows.
-  constexpr request_limits& inline_bytes(std::size_t most) noexcept {
-    inline_bytes_ = most;
-    return *this;
-  }
-
-  /// Returns the greatest number of arguments of a command.
-  constexpr std::size_t arguments() const noexcept { return arguments_; }
-  /// Returns the greatest number of bytes of an argument.
-  constexpr std::size_t argument_bytes() const noexcept { return argument_bytes_; }
-  /// Returns the greatest number of bytes on the wire.
-  constexpr std::size_t bytes() const noexcept { return bytes_; }
-  /// Returns the greatest number of bytes of an inline command.
-  constexpr std::size_t inline_bytes() const noexcept { return inline_bytes_; }
-
- private:
-  std::size_t arguments_ = 1'048'576;
-  std::size_t argument_bytes_ = 536'870'912;
-  std::size_t bytes_ = 1'073'741'824;
-  std::size_t inline_bytes_ = 65'536;
+/// Bounds of commands, for the program that sends and for a server that receives. The defaults are
+/// the limits of redis-server. A request with a command beyond them has error::request_too_large.
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct request_limits {
+  /// The greatest number of arguments of a command, its name included.
+  std::size_t arguments = 1'048'576;
+  /// The greatest number of bytes of an argument, 512 MiB.
+  std::size_t argument_bytes = 536'870'912;
+  /// The greatest number of bytes on the wire, 1 GiB: of a request, or of a command received.
+  std::size_t request_bytes = 1'073'741'824;
+  /// The greatest number of bytes of an inline command, 64 KiB, which only a server knows.
+  std::size_t inline_bytes = 65'536;
 };
+static_assert(std::is_trivially_destructible_v<request_limits>);
 
 namespace detail {
 

@@ -49,46 +49,22 @@ enum class overflow_policy : std::uint8_t {
 };
 using enum overflow_policy;
 
-/// The limits of a subscription. Every setter returns the object. A value.
-class subscription_options {
- public:
-  /// Makes the defaults.
-  constexpr subscription_options() noexcept = default;
-
-  /// Sets which messages are lost when the queue is full. The connection is read on in any case,
-  /// since it carries the replies of others. Default: drop_oldest.
-  constexpr subscription_options& overflow(overflow_policy policy) noexcept {
-    overflow_ = policy;
-    return *this;
-  }
-  /// Sets the greatest number of messages in the queue, one at least. Default: 4,096.
-  constexpr subscription_options& events(std::size_t most) noexcept {
-    events_ = most != 0 ? most : 1;
-    return *this;
-  }
-  /// Sets the greatest number of bytes of the messages in the queue: names, payloads, and 32 bytes
-  /// for each. A larger message is held alone. Default: 8 MiB.
-  constexpr subscription_options& bytes(std::size_t most) noexcept {
-    bytes_ = most;
-    return *this;
-  }
-  /// Sets the greatest number of channels and patterns. Default: 65,536.
-  constexpr subscription_options& channels(std::size_t most) noexcept {
-    channels_ = most;
-    return *this;
-  }
-
-  constexpr overflow_policy overflow() const noexcept { return overflow_; }
-  constexpr std::size_t events() const noexcept { return events_; }
-  constexpr std::size_t bytes() const noexcept { return bytes_; }
-  constexpr std::size_t channels() const noexcept { return channels_; }
-
- private:
-  std::size_t events_ = 4'096;
-  std::size_t bytes_ = 8'388'608;
-  std::size_t channels_ = 65'536;
-  overflow_policy overflow_ = overflow_policy::drop_oldest;
+/// The limits of a subscription.
+/// Trivially destructible, so that it may stand in braces inside a co_await expression.
+struct subscription_options {
+  /// Which messages are lost when the queue is full. The connection is read on in any case, since
+  /// it carries the replies of others.
+  overflow_policy overflow = overflow_policy::drop_oldest;
+  /// The greatest number of messages in the queue. 0 counts as 1.
+  std::size_t events = 4'096;
+  /// The greatest number of bytes of the messages in the queue, 8 MiB: names, payloads, and 32
+  /// bytes for each. A larger message is held alone.
+  std::size_t queue_bytes = 8'388'608;
+  /// The greatest number of channels and patterns; a call that adds more ends with
+  /// error::request_too_large.
+  std::size_t channels = 65'536;
 };
+static_assert(std::is_trivially_destructible_v<subscription_options>);
 
 namespace detail {
 
@@ -174,7 +150,7 @@ class push_event {
   /// are subscribed again; or the queue was full, or a message too large. Then there is no message.
   bool is_gap() const noexcept { return message_ == nullptr; }
   /// Returns how many messages were lost because the queue was full, or because they were larger
-  /// than parse_limits::push_bytes of client_options::protocol(). 0 of a message, and of a
+  /// than parse_limits::push_bytes of client_options::parsing. 0 of a message, and of a
   /// connection that was lost, where the number is not known.
   std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -264,7 +240,7 @@ class [[nodiscard]] add_op : public op<add_op, void(error_code)> {
 /// have any number of subscriptions, also for the same channels: the server is asked once, and each
 /// gets each message.
 ///
-///   redis::subscription sub(db, redis::subscription_options().overflow(redis::drop_oldest));
+///   redis::subscription sub(db, {.overflow = redis::drop_oldest});
 ///   auto on = co_await sub.add("news", redis::pattern("log.*"), redis::sharded("{a}x"));
 ///   for (;;) {
 ///     auto e = co_await sub.next();      // commands may run in this loop
@@ -294,8 +270,8 @@ class subscription {
   /// are copied. Completes with (error_code) when the server has confirmed all. Messages are queued
   /// from its confirmation on, also before the completion. Waits for a connection as commands do.
   /// Errors: the server's, such as noperm; noproto: the server does not speak RESP3;
-  /// request_too_large: subscription_options::channels(), or a name of more than 64 KiB; those of a
-  /// connection that is not made, and of the last of client_options::attempts() that are lost.
+  /// request_too_large: subscription_options::channels, or a name of more than 64 KiB; those of a
+  /// connection that is not made, and of the last of client_options::attempts that are lost.
   /// Cancellation, and each error: the channels that this call has added are removed again.
   template <class... Name>
   detail::add_op add(const Name&... names) {

@@ -75,7 +75,7 @@ cache_read::cache_read(cache_core& owner, std::string_view wire)
   set_whole();
   set_retryable(true);  // it only reads
   set_sees_tokens();
-  set_limits(owner.owner().bounds().replies());
+  set_limits(owner.owner().bounds().replies);
 }
 
 void cache_read::see(std::uint32_t i, const token& next) {
@@ -136,7 +136,7 @@ bool cache_core::find(std::string_view wire, duration age_max, reply_place to) n
 }
 
 void cache_core::read(const kept_reply& from, reply_place to) noexcept {
-  reader_.begin(to, link_->bounds().replies());
+  reader_.begin(to, link_->bounds().replies);
   from.read(reader_);
   reader_.leave();
   to.status().set(outcome::executed);
@@ -147,7 +147,7 @@ void cache_core::read(const kept_reply& from, reply_place to) noexcept {
 void cache_core::start(cached_call& call, const arguments& command, error_code refused) noexcept {
   beck::detail::fixed_text<160> text;
   const std::string_view why =
-      refused ? std::string_view() : why_not_cached(command, link_->bounds().protocol().push_bytes);
+      refused ? std::string_view() : why_not_cached(command, link_->bounds().parsing.push_bytes);
   if (!why.empty()) {
     refused = error::not_cacheable;
     text.append(command[0].substr(0, name_bytes_shown));
@@ -161,7 +161,7 @@ void cache_core::start(cached_call& call, const arguments& command, error_code r
 /// Lets a call wait for the read of a command, which is begun if it is not under way. Returns why
 /// not.
 error_code cache_core::wait(cached_call& call, std::string_view wire) noexcept {
-  if (waiting_ >= link_->bounds().waiting()) return error::queue_full;
+  if (waiting_ >= link_->bounds().waiting) return error::queue_full;
   try {
     cache_read& one = find_read(wire);
     const bool is_shared = one.is_under_way();

@@ -2,6 +2,7 @@
 // The client and its operations are thin: the link does the work.
 #include <beck/redis/client.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -12,9 +13,36 @@
 
 namespace beck::redis {
 namespace detail {
+namespace {
+
+/// Returns what is sent of a name: its front, with "-" for bytes that no name may have.
+beck::detail::fixed_text<64> name_to_send(std::string_view name) noexcept {
+  beck::detail::fixed_text<64> result;
+  for (const char one : name.substr(0, result.capacity())) {
+    const char plain[] = {one >= '!' && one <= '~' ? one : '-'};
+    result.append({plain, 1});
+  }
+  return result;
+}
+
+/// Returns the options with values that count, and with this name.
+client_options kept_options(client_options how, std::string_view name) noexcept {
+  how.in_flight = std::max(how.in_flight, 1U);
+  how.attempts = std::max(how.attempts, 1U);
+  how.lanes = std::max(how.lanes, 1U);
+  how.name = name;
+  return how;
+}
+
+}  // namespace
+
+sender::sender(const any_io_executor& executor, const client_options& how) noexcept
+    : executor_(executor),
+      name_(name_to_send(how.name)),
+      bounds_(kept_options(how, {name_.data(), name_.size()})) {}
 
 execution::execution(sender_ref of) noexcept : sender_(std::move(of)) {
-  set_limits(sender_->bounds().replies());
+  set_limits(sender_->bounds().replies);
 }
 
 execution::~execution() {
@@ -75,7 +103,8 @@ link* make_link(const any_io_executor& executor, std::string_view url, const cli
   sentinel_url to = parse_sentinel_url(url);
   server_url primary = std::move(to.primary);
   shared<sentinels> watched(new sentinels(executor, std::move(to), how));
-  return new link(executor, std::move(primary), how, how.hold().nanoseconds(), std::move(watched));
+  return new link(executor, std::move(primary), how, how.hold_timeout.nanoseconds(),
+                  std::move(watched));
 }
 
 }  // namespace

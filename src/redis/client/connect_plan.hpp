@@ -75,7 +75,7 @@ class connect_plan {
 
   // --- the greeting
   protocol version() const noexcept {
-    return to_.version == protocol::resp2 ? protocol::resp2 : bounds_.version();
+    return to_.version == protocol::resp2 ? protocol::resp2 : bounds_.protocol;
   }
   bool says_hello() const noexcept {
     return version() == protocol::resp3 && hello_ == hello_state::usual;

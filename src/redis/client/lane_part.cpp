@@ -39,7 +39,7 @@ bool lane_part::may_begin_again() const noexcept {
 }
 
 void lane_part::put_back() noexcept {
-  idle_until_ = (duration(beck::detail::loop_time()) + link_.bounds().idle()).nanoseconds();
+  idle_until_ = (duration(beck::detail::loop_time()) + link_.bounds().idle_timeout).nanoseconds();
   home_->lanes().put(link_);
 }
 
@@ -50,9 +50,9 @@ void lane_part::keep_alive() noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t seconds_max = 32'767;
   const auto seconds =
-      std::clamp<std::int64_t>(link_.bounds().ping().nanoseconds() / second, 1, seconds_max);
-  const auto dead =
-      std::clamp<std::int64_t>(link_.bounds().silence().nanoseconds() / millisecond, 1, INT32_MAX);
+      std::clamp<std::int64_t>(link_.bounds().ping_interval.nanoseconds() / second, 1, seconds_max);
+  const auto dead = std::clamp<std::int64_t>(
+      link_.bounds().silence_timeout.nanoseconds() / millisecond, 1, INT32_MAX);
   const auto set = [this](const auto& option) {
     error_code ignored;  // a stream that is no socket has none of them
     link_.stream().set_option(option, ignored);

@@ -14,7 +14,7 @@ task<io_result<lane>> lane_pool::take(link_ref home) {
     result.error_ = beck::error::operation_aborted;
     co_return result;
   }
-  if (pool.waiting_ >= home->bounds().waiting()) {
+  if (pool.waiting_ >= home->bounds().waiting) {
     result.error_ = error::queue_full;
     co_return result;
   }

@@ -36,11 +36,11 @@ session_limits limits_of(const client_options& how, const any_io_executor& on, b
   session_limits limits;
   limits.leaves_replicas = leaves_replicas;
   limits.is_lane = is_lane;
-  limits.in_flight = how.in_flight();
-  limits.attempts = how.attempts();
+  limits.in_flight = how.in_flight;
+  limits.attempts = how.attempts;
   limits.refused_for = refused_for;
-  limits.replies = how.protocol();
-  limits.guard = is_lane ? 0 : how.guard();
+  limits.replies = how.parsing;
+  limits.guard = is_lane ? 0 : how.guard_commands;
   if (limits.guard != 0) limits.guard_seed = random_of(on);
   return limits;
 }
@@ -58,7 +58,7 @@ std::uint64_t random_of(const any_io_executor& executor) noexcept {
 }
 
 link::link(const any_io_executor& executor, server_url to, const client_options& how)
-    : link(executor, std::move(to), how, how.hold().nanoseconds()) {}
+    : link(executor, std::move(to), how, how.hold_timeout.nanoseconds()) {}
 
 link::link(const any_io_executor& executor, server_url to, const client_options& how,
            std::int64_t refused_for)
@@ -68,14 +68,14 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
            std::int64_t refused_for, shared<sentinels> by)
     : sender(executor, how),
       plan_(sender::executor(), bounds(), std::move(to), std::move(by), *this),
-      session_(limits_of(how, executor, false, refused_for, plan_.url().must_be_primary), &pushes_),
+      session_(limits_of(bounds(), executor, false, refused_for, plan_.url().must_be_primary),
+               &pushes_),
       may_leave_(!plan_.url().must_be_primary && refused_for != 0) {}
 
 link::link(link& home)
     : sender(home.executor(), home.bounds()),
       plan_(home.plan_, bounds(), *this),
-      session_(limits_of(home.bounds(), home.executor(), true, 0, plan_.url().must_be_primary),
-               nullptr),
+      session_(limits_of(bounds(), home.executor(), true, 0, plan_.url().must_be_primary), nullptr),
       lane_(std::make_unique<lane_part>(*this, home)) {}
 
 /// A context that is destroyed destroys the coroutines, and with them the last share.
@@ -109,7 +109,7 @@ error_code link::check(const arguments& command, bool is_whole) noexcept {
 
 error_code link::start(exchange& one) noexcept {
   if (is_closed_) return beck::error::operation_aborted;
-  if (session_.waiting() >= bounds().waiting()) return error::queue_full;
+  if (session_.waiting() >= bounds().waiting) return error::queue_full;
   if (!is_living() && lane_ && connections_.get() != 0) return last_cause_;
   if (const error_code ec = begin_living(); ec) return ec;
   calls_.add();
@@ -250,7 +250,7 @@ void link::reconnect() noexcept {
 
 lane_pool& link::lanes() {
   if (!lanes_) {
-    lanes_ = std::make_unique<lane_pool>(bounds().lanes());
+    lanes_ = std::make_unique<lane_pool>(bounds().lanes);
     if (is_closed_) lanes_->close();
   }
   return *lanes_;
@@ -268,7 +268,7 @@ bool link::begin_again() noexcept {
   if (!lane_->may_begin_again()) return false;
   clock_.cancel_ping(session_, beck::error::operation_aborted);
   try {
-    greeting_ = std::make_unique<handshake>(plan_.url(), greeting_->version(), bounds().name(),
+    greeting_ = std::make_unique<handshake>(plan_.url(), greeting_->version(), bounds().name,
                                             handshake::stage::again);
   } catch (const std::bad_alloc&) {
     return false;

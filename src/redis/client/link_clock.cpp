@@ -44,7 +44,7 @@ std::int64_t link_clock::tend(std::int64_t now) noexcept {
   was_late_ = !was_late_ && due_ != 0 && now > later(due_, late_by);
   if (was_late_) return later(now, late_by);  // first receive the bytes that have come meanwhile
   const client_options& bounds = link_.bounds();
-  std::int64_t next = later(now, bounds.hold());
+  std::int64_t next = later(now, bounds.hold_timeout);
   if (!link_.is_ready()) next = std::min(next, tend_waiting(now));
   if (!link_.has_stream()) return next;
   if (now >= link_.idle_until()) {
@@ -54,7 +54,7 @@ std::int64_t link_clock::tend(std::int64_t now) noexcept {
   session& work = link_.work();
   if (work.is_muted() && !link_.is_writing()) wrote_at_ = now;  // a silence that was asked for
   const std::int64_t alive_at = std::max({work.heard_at(), wrote_at_, work.blocked_until()});
-  const std::int64_t dead = later(alive_at, bounds.silence());
+  const std::int64_t dead = later(alive_at, bounds.silence_timeout);
   if (now >= dead) {
     link_.break_connection(error::server_silent);
     return next;
@@ -66,7 +66,7 @@ std::int64_t link_clock::tend(std::int64_t now) noexcept {
 std::int64_t link_clock::tend_waiting(std::int64_t now) noexcept {
   session& work = link_.work();
   push_router& router = link_.pushes().router();
-  const duration hold = link_.bounds().hold();
+  const duration hold = link_.bounds().hold_timeout;
   const std::int64_t before = (duration(now + 1) - hold).nanoseconds();
   link_.end_waiting_before(before);
   std::int64_t since = router.adding_since();
@@ -79,7 +79,7 @@ std::int64_t link_clock::tend_ready(std::int64_t now, std::int64_t alive_at) noe
   link_.work().wake(now);
   link_.pushes().router().wake(now);
   link_.flush_soon();
-  const duration period = link_.bounds().ping();
+  const duration period = link_.bounds().ping_interval;
   std::int64_t next = later(alive_at, period);
   if (now >= next) {
     if (!ping_ || !ping_->is_under_way()) send_ping(now);

@@ -63,7 +63,7 @@ task<> link::live(life self) {
 task<error_code> link::connect() {
   error_code ec;
   try {
-    auto opening = timeout(plan_.open(), bounds().connect());
+    auto opening = timeout(plan_.open(), bounds().connect_timeout);
     auto opened = co_await with_stop(stopping_.get_token(), std::move(opening));
     ec = opened.error();
     if (!ec) stream_ = std::move(opened).value();
@@ -119,12 +119,12 @@ error_code link::take(const buffer_lease& received) {
   if (!ec && (session_.has_output() || router.has_commands())) writer_.schedule();
   if (lane_) lane_->note_answer();
   clock_.look_before(
-      std::min<std::int64_t>(wake_at(), (duration(now) + bounds().ping()).nanoseconds()));
+      std::min<std::int64_t>(wake_at(), (duration(now) + bounds().ping_interval).nanoseconds()));
   return ec;
 }
 
 void link::greet(protocol version, handshake::stage when) {
-  greeting_ = std::make_unique<handshake>(plan_.url(), version, bounds().name(), when);
+  greeting_ = std::make_unique<handshake>(plan_.url(), version, bounds().name, when);
   session_.greet(*greeting_, beck::detail::loop_time());
 }
 
@@ -179,14 +179,14 @@ void link::end_connection(bool was_ready) noexcept {
   if (lane_) lane_->end_connection();
   session_.lost(cause_, now);
   router.lost(now, was_ready);
-  router.end_lost_adds(cause_, bounds().attempts());
+  router.end_lost_adds(cause_, bounds().attempts);
   const bool was_hello = greeting_ && !was_ready && greeting_->version() == protocol::resp3;
   greeting_.reset();
   pushes_.end_connection();
   const bool is_last = lane_ && connections_.get() != 0;
   const bool is_cut = cause_ == beck::error::eof || cause_ == std::errc::connection_reset;
   plan_.note_end(was_ready, was_hello && is_cut && !has_heard_);
-  const bool fails_fast = bounds().fails_fast() && !is_left_;
+  const bool fails_fast = bounds().fails_fast && !is_left_;
   is_left_ = false;
   if (plan_.was_refused() || fails_fast || is_last) {
     session_.end_waiting(cause_, INT64_MAX, plan_.last_text());
@@ -197,7 +197,7 @@ void link::end_connection(bool was_ready) noexcept {
 }
 
 /// Sends no more on this connection. Replies that are on their way are still received, up to the
-/// end that follows such an error, or to silence().
+/// end that follows such an error, or to silence_timeout.
 void link::fail_writing(const error_code& why) noexcept {
   if (!cause_) cause_ = why;
   writer_.stop();

@@ -30,18 +30,18 @@ constexpr std::uint32_t sentinel_reply_elements = 1'024;
 /// The limits of the connections to sentinels: each failure is known at once, and asked again.
 client_options options_for_sentinels(const client_options& how) {
   const duration most =
-      std::min(sentinel_answers_within, duration(how.connect().nanoseconds() / 2));
-  parse_limits protocol;
-  protocol.reply_bytes = protocol.push_bytes = sentinel_reply_bytes;
-  protocol.elements = sentinel_reply_elements;
-  return client_options()
-      .connect(most)
-      .hold(most)
-      .fail_fast()
-      .attempts(1)
-      .ping(how.ping())
-      .silence(how.silence())
-      .protocol(protocol);
+      std::min(sentinel_answers_within, duration(how.connect_timeout.nanoseconds() / 2));
+  return {
+      .connect_timeout = most,
+      .hold_timeout = most,
+      .fails_fast = true,
+      .ping_interval = how.ping_interval,
+      .silence_timeout = how.silence_timeout,
+      .attempts = 1,
+      .parsing = {.reply_bytes = sentinel_reply_bytes,
+                  .elements = sentinel_reply_elements,
+                  .push_bytes = sentinel_reply_bytes},
+  };
 }
 
 /// The part of a reply to SENTINEL MASTER that counts.
@@ -227,7 +227,7 @@ task<> sentinels::watch(shared<sentinels> self, node& one) {
 task<> sentinels::talk(node& one) {
   client connection(sender_ref(new link(executor_, one.to, how_)));
   if (layer_ != nullptr) connection.secure(*layer_);
-  subscription news(connection, subscription_options().events(16));
+  subscription news(connection, {.events = 16});
   one.connection = &connection;
   bool is_subscribed = false;
   int refusals = 0;  // of the subscription; sentinels of Redis 6 refuse a PING of the client's
@@ -236,7 +236,7 @@ task<> sentinels::talk(node& one) {
     const bool has_answered = co_await std::move(asking);
     if (!has_answered) refusals = 0;
     if (has_answered && !is_subscribed && !one.is_over && refusals < sentinel_refusals_max) {
-      auto adding = timeout(news.add(switch_channel), how_.connect());
+      auto adding = timeout(news.add(switch_channel), how_.connect_timeout);
       const auto added = co_await std::move(adding);
       is_subscribed = !added.error();
       if (!is_subscribed) ++refusals;
@@ -274,7 +274,7 @@ task<bool> sentinels::ask(node& one) {
   auto place = cmd<std::optional<named_place>>("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name_);
   auto facts = cmd<primary_facts>("SENTINEL", "MASTER", name_);
   auto questions = one.connection->exec(std::move(place), std::move(facts));
-  auto asking = timeout(std::move(questions), how_.connect());
+  auto asking = timeout(std::move(questions), how_.connect_timeout);
   const auto got = co_await std::move(asking);
   if (one.is_over) co_return false;
   sentinel_answer answer;

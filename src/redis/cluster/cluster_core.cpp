@@ -11,11 +11,20 @@
 #include <beck/redis/command_table.hpp>
 
 namespace beck::redis::detail {
+namespace {
+
+/// Returns the options with those of the connections that the cluster has kept.
+cluster_options with_connections(cluster_options how, const client_options& kept) noexcept {
+  how.connections = kept;
+  return how;
+}
+
+}  // namespace
 
 cluster_core::cluster_core(const any_io_executor& executor, std::vector<server_url> seeds,
                            const cluster_options& how)
-    : sender(executor, how.connections()),
-      how_(how),
+    : sender(executor, how.connections),
+      how_(with_connections(how, bounds())),
       nodes_(sender::executor(), std::move(seeds), how_),
       map_(nodes_, how_),
       refresh_(map_, nodes_, how_),
@@ -33,7 +42,7 @@ error_code cluster_core::check(const arguments& command, bool) noexcept {
 
 error_code cluster_core::start(exchange& one) noexcept {
   if (is_closed_) return beck::error::operation_aborted;
-  if (calls_.size() >= bounds().waiting()) return error::queue_full;
+  if (calls_.size() >= bounds().waiting) return error::queue_full;
   if (const error_code ec = begin_living(); ec) return ec;
   const std::int64_t at = now();
   cluster_call* made = nullptr;
@@ -49,7 +58,7 @@ error_code cluster_core::start(exchange& one) noexcept {
     return ec;
   }
   cluster_call& call = *made;
-  call.may_use_replicas = how_.reads() == prefer_replica && call.only_reads();
+  call.may_use_replicas = how_.reads == prefer_replica && call.only_reads();
   calls_.add(call);
   stats_.divided += call.divided();
   if (refresh_.is_stale(at)) want_map(0);
@@ -98,7 +107,7 @@ void cluster_core::settle(cluster_call& call) noexcept {
   if (has_resting) calls_.rest(call, now());
   if (has_ready || has_resting) return wake_up();
   if (call.is_held || call.in_judged.is_linked() || !call.units.empty()) return;
-  const error_code ec = call.conclude(bounds().version());
+  const error_code ec = call.conclude(bounds().protocol);
   calls_.end(call).done(ec);
 }
 

@@ -23,7 +23,7 @@ void cluster_map::use(slot_map&& made) {
     const node_address& at = made.nodes()[i];
     if (!nodes_.is_permitted(at)) continue;
     if (is_owner[i]) primaries.push_back(owners[i] = &nodes_.get(at));
-    if (is_replica[i] && how_.reads() == prefer_replica) readers[i] = &nodes_.get(at, true);
+    if (is_replica[i] && how_.reads == prefer_replica) readers[i] = &nodes_.get(at, true);
   }
   // Nothing fails from here on.
   nodes_.set_named(primaries, readers);

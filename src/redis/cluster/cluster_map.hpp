@@ -18,7 +18,7 @@ class cluster_map {
  public:
   /// `nodes` and `how` must outlive the object.
   cluster_map(node_table& nodes, const cluster_options& how)
-      : nodes_(nodes), how_(how), slots_(how.nodes()) {}
+      : nodes_(nodes), how_(how), slots_(how.nodes) {}
 
   /// Replaces the map, or throws std::bad_alloc and keeps the one before. Commands that wait for a
   /// connection to a node which is no primary any more end: they go to where the map says now.

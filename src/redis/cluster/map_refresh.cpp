@@ -44,7 +44,7 @@ map_answer map_refresh::take(reply<value>& got, cluster_node& from, std::int64_t
     if (!is_answered && !text.empty()) text = got.error().message() + ": " + text;  // of the login
     return fail(got.error(), text, is_lasting);
   }
-  slot_map made(how_.nodes());
+  slot_map made(how_.nodes);
   const std::string wrong = made.read(got->root(), from.at.host);
   if (!wrong.empty()) return fail(error::wrong_reply, wrong, true);
   if (!made.is_known())
@@ -60,7 +60,7 @@ map_answer map_refresh::fail(const error_code& ec, std::string_view text, bool i
   error_ = ec;
   text_ = text;
   if (map_.is_known()) return map_answer::failed;
-  const bool is_over = how_.connections().fails_fast() && failures_ >= nodes_.seeds();
+  const bool is_over = how_.connections.fails_fast && failures_ >= nodes_.seeds();
   if (!is_over && !is_lasting) return map_answer::failed;
   failures_ = 0;
   return map_answer::hopeless;

@@ -60,8 +60,10 @@ link& node_table::connection_to(cluster_node& node) {
     to.host = node.at.host;
     to.port = node.at.port;
     to.reads_replicas = node.is_reader;
-    client_options each = how_.connections();
-    each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
+    client_options each = how_.connections;
+    each.attempts = 1;
+    each.fails_fast = true;
+    each.waiting = static_cast<std::size_t>(-1);
     node.connection = link_ref(new link(executor_, std::move(to), each, 0));
     if (layer_ != nullptr) node.connection->plan().secure(*layer_);
     if (credentials_ != nullptr) node.connection->plan().login_with(*credentials_);
@@ -115,11 +117,11 @@ void node_table::sweep() noexcept {
 // --- bounds
 
 bool node_table::is_permitted(const node_address& at) const noexcept {
-  return how_.permit() == nullptr || how_.permit()(at.host, at.port);
+  return how_.permit == nullptr || how_.permit(at.host, at.port);
 }
 
 bool node_table::has_room() const noexcept {
-  return nodes_.size() < 2 * how_.nodes() + seeds_.size();
+  return nodes_.size() < 2 * how_.nodes + seeds_.size();
 }
 
 std::size_t node_table::connected() const noexcept {

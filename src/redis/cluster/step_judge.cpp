@@ -175,7 +175,7 @@ step_state step_judge::next_state(cluster_call& call, std::size_t i, steps_behin
 bool step_judge::follow(cluster_step& step, std::string_view text) noexcept {
   const std::optional<redirect> to = parse_redirect(text);
   const cluster_node* const from = nodes_.find(step.sent_to);
-  if (!to || from == nullptr || step.redirects == how_.redirects()) return false;
+  if (!to || from == nullptr || step.redirects == how_.redirects) return false;
   try {
     const node_address at{to->host.empty() ? from->at.host : std::string(to->host), to->port};
     if (!nodes_.is_permitted(at)) return false;
@@ -196,7 +196,7 @@ bool step_judge::follow(cluster_step& step, std::string_view text) noexcept {
 }
 
 std::int64_t step_judge::end_of(const cluster_call& call) const noexcept {
-  return (duration(call.begun_at()) + how_.connections().hold()).nanoseconds();
+  return (duration(call.begun_at()) + how_.connections.hold_timeout).nanoseconds();
 }
 
 /// Returns whether the commands of a unit that were not answered may be sent again: those that were
@@ -209,7 +209,7 @@ bool step_judge::may_repeat(const cluster_unit& one, const error_code& why,
     const cluster_step& step = call.steps()[i];
     if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
     if (why.category() == protocol_category()) return false;  // it may provoke the error again
-    if (step.losses + 1U >= how_.connections().attempts()) return false;
+    if (step.losses + 1U >= how_.connections.attempts) return false;
     if (call.is_retryable()) return true;
     return !call.is_whole() && facts_of(arguments(step.wire)).is_read_only();
   };

@@ -28,7 +28,7 @@ memory_connection::memory_connection(std::shared_ptr<memory_hub> hub,
                                      const any_io_executor& executor)
     : hub_(std::move(hub)),
       stream_(executor),
-      queue_(stream_.socket(), hub_->options().output_bytes()),
+      queue_(stream_.socket(), hub_->options().output_bytes),
       parser_(request_limits(), request_parser::inline_commands::allowed) {}
 
 memory_connection::~memory_connection() { hub_->remove(*this); }

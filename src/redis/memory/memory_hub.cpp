@@ -18,11 +18,13 @@ constexpr duration memory_pause = duration(10'000'000);  // before another accep
 memory_hub::memory_hub(io_context& context, const memory_server_options& how)
     : options_(how),
       executor_(context.get_executor()),
-      engine_(how.password()),
+      engine_(how.password),
       acceptor_(std::in_place_index<0>, executor_),
       clock_(context),
       date_(context),
-      timer_(context) {}
+      timer_(context) {
+  options_.password = {};  // the engine has a copy
+}
 
 void memory_hub::listen(const ip::tcp::endpoint& at) {
   ip::tcp::acceptor& acceptor = std::get<0>(acceptor_);
@@ -74,7 +76,7 @@ std::shared_ptr<memory_connection> memory_hub::make_connection() noexcept {
 /// Starts to serve an accepted connection, or refuses it.
 void memory_hub::begin(const std::shared_ptr<memory_connection>& one) noexcept {
   try {
-    const bool is_full = connections_.size() >= options_.connections();
+    const bool is_full = connections_.size() >= options_.connections;
     connections_.push_back(one.get());
     if (is_full) {
       one->out.error("ERR max number of clients reached");

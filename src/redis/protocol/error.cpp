@@ -45,7 +45,8 @@ constexpr row reason_rows[] = {
     {protocol_error::unexpected_reply, "unexpected_reply",
      "The Redis server sent a reply for which no command waits"},
     {protocol_error::failed_guard, "failed_guard",
-     "The Redis server answered the ECHO of client_options::guard() with another reply: replies "
+     "The Redis server answered the ECHO of client_options::guard_commands with another reply: "
+     "replies "
      "are "
      "out of step"},
     {protocol_error::line_too_long, "line_too_long",

@@ -47,7 +47,7 @@ void command_writer::begin(byte_store& to, byte_store& marks, const request_limi
   marks.truncate(mark_bytes_);
   texts_ = texts;
   texts_left_ = texts;
-  if (!check(texts, most.arguments(), request_limit::arguments)) return;
+  if (!check(texts, most.arguments, request_limit::arguments)) return;
   const std::size_t bytes = head_size(texts);
   write_head(to.extend(bytes), '*', texts, bytes);
 }
@@ -55,10 +55,10 @@ void command_writer::begin(byte_store& to, byte_store& marks, const request_limi
 void command_writer::add(byte_store& to, const request_limits& most, std::string_view text) {
   BECK_ASSERT(texts_left_ != 0, "a range has more elements than it had when they were counted");
   --texts_left_;
-  if (!check(text.size(), most.argument_bytes(), request_limit::argument_bytes)) return;
+  if (!check(text.size(), most.argument_bytes, request_limit::argument_bytes)) return;
   const std::size_t head_bytes = head_size(text.size());
   const std::size_t bytes = head_bytes + text.size() + 2;
-  if (!check(to.size() + bytes, most.bytes(), request_limit::bytes)) return;
+  if (!check(to.size() + bytes, most.request_bytes, request_limit::bytes)) return;
   char* at = write_head(to.extend(bytes), '$', text.size(), head_bytes);
   if (!text.empty()) std::memcpy(at, text.data(), text.size());
   at += text.size();
@@ -108,7 +108,7 @@ void command_writer::append(byte_store& to, byte_store& marks, const request_lim
     }
     return;
   }
-  if (!check(bytes_ + other.bytes_, most.bytes(), request_limit::bytes)) return;
+  if (!check(bytes_ + other.bytes_, most.request_bytes, request_limit::bytes)) return;
   marks.append(from_marks.view().substr(0, other.mark_bytes_));
   to.append(from.view().substr(0, other.bytes_));
   // The marks count the commands of this request from here on.
@@ -138,17 +138,17 @@ beck::detail::fixed_text<120> command_writer::message(const request_limits& most
     case request_limit::arguments:
       text.append("a command of ");
       unit = " arguments";
-      limit = most.arguments();
+      limit = most.arguments;
       break;
     case request_limit::argument_bytes:
       text.append("an argument of ");
       unit = " bytes";
-      limit = most.argument_bytes();
+      limit = most.argument_bytes;
       break;
     case request_limit::bytes:
       text.append("a request of ");
       unit = " bytes or more";
-      limit = most.bytes();
+      limit = most.request_bytes;
       break;
   }
   text.append(number_text(failed_value_).view());

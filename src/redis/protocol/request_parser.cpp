@@ -208,7 +208,7 @@ void request_parser::take_count(char next) noexcept {
     ++at_;
     return;
   }
-  if (!take_digit(next, limits_.arguments(), bad_count)) stage_ = stage::count_end;
+  if (!take_digit(next, limits_.arguments, bad_count)) stage_ = stage::count_end;
 }
 
 void request_parser::end_count() noexcept {
@@ -226,16 +226,16 @@ void request_parser::skip() noexcept {
 }
 
 void request_parser::take_length(char next) noexcept {
-  if (!take_digit(next, limits_.argument_bytes(), bad_length)) stage_ = stage::length_end;
+  if (!take_digit(next, limits_.argument_bytes, bad_length)) stage_ = stage::length_end;
 }
 
 void request_parser::end_length() noexcept {
   body_left_ = number_;
   stage_ = body_left_ == 0 ? stage::body_cr : stage::body;
   const std::size_t so_far = at_ - begin_;
-  if (so_far <= limits_.bytes() && body_left_ + 2 <= limits_.bytes() - so_far) return;
+  if (so_far <= limits_.request_bytes && body_left_ + 2 <= limits_.request_bytes - so_far) return;
   beck::detail::fixed_text<127> text("Protocol error: a command of more than ");
-  text.append(detail::number_text(limits_.bytes()).view());
+  text.append(detail::number_text(limits_.request_bytes).view());
   text.append(" bytes");
   refuse({text.data(), text.size()});
 }
@@ -248,8 +248,7 @@ void request_parser::end_argument() noexcept {
 void request_parser::take_line(std::string_view input) {
   const std::size_t end = input.find('\n', at_);
   at_ = end == std::string_view::npos ? input.size() : end;
-  if (at_ - begin_ > limits_.inline_bytes())
-    return refuse("Protocol error: too big inline request");
+  if (at_ - begin_ > limits_.inline_bytes) return refuse("Protocol error: too big inline request");
   if (end == std::string_view::npos) return;
   split_line(input.substr(begin_, end - begin_));  // if it throws, it is called again
   ++at_;

@@ -49,15 +49,15 @@ void subscriber::clear() noexcept {
 }
 
 bool subscriber::is_full(std::size_t bytes) const noexcept {
-  if (queue_.size() >= bounds_.events()) return true;
-  return !queue_.empty() && (bytes > bounds_.bytes() || bytes_ > bounds_.bytes() - bytes);
+  if (queue_.size() >= bounds_.events) return true;
+  return !queue_.empty() && (bytes > bounds_.queue_bytes || bytes_ > bounds_.queue_bytes - bytes);
 }
 
 bool subscriber::offer(push_message& message) {
   const std::size_t bytes = counted(message);
   if (is_full(bytes)) {
-    if (bounds_.overflow() == overflow_policy::end_when_full) return false;
-    if (bounds_.overflow() == overflow_policy::drop_newest) {
+    if (bounds_.overflow == overflow_policy::end_when_full) return false;
+    if (bounds_.overflow == overflow_policy::drop_newest) {
       ++behind_.dropped;
       return true;
     }

@@ -3,6 +3,7 @@
 #include <beck/redis/client.hpp>
 #include <beck/redis/subscription.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -45,7 +46,7 @@ add_op::~add_op() {
 void add_op::initiate(handler done) {
   error_code refused = to_->end_reason();
   std::unique_ptr<add_call> call;
-  const bool are_many = names_.count() > to_->bounds().channels() - to_->topics;
+  const bool are_many = names_.count() > to_->bounds().channels - to_->topics;
   if (!refused && (are_many || names_.has_long_name())) refused = error::request_too_large;
   if (!refused) {
     call = std::make_unique<add_call>();
@@ -59,9 +60,19 @@ void add_op::initiate(handler done) {
   ended(refused);
 }
 
+namespace {
+
+/// Returns the options with values that count.
+subscription_options with_an_event(subscription_options how) noexcept {
+  how.events = std::max<std::size_t>(how.events, 1);
+  return how;
+}
+
+}  // namespace
+
 // A subscriber shares its link, which is complete here.
 subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
-    : link_(std::move(of)), bounds_(how) {}
+    : link_(std::move(of)), bounds_(with_an_event(how)) {}
 
 subscriber::~subscriber() { clear(); }
 

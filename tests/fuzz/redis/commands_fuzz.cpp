@@ -49,8 +49,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto lines = (choice & 1) != 0 ? request_parser::inline_commands::allowed
                                        : request_parser::inline_commands::refused;
   request_limits most;
-  if ((choice & 2) != 0) most.arguments(3).argument_bytes(8);
-  if ((choice & 4) != 0) most.bytes(40).inline_bytes(10);
+  if ((choice & 2) != 0) {
+    most.arguments = 3;
+    most.argument_bytes = 8;
+  }
+  if ((choice & 4) != 0) {
+    most.request_bytes = 40;
+    most.inline_bytes = 10;
+  }
   const std::string text(input.rest());
   const std::string whole = test::commands_in(text, {}, most, lines);
   at_splits(text, [&](std::size_t at) {

@@ -34,8 +34,10 @@ class cluster_scene {
         random_(of.seed),
         site_(of.on, 1000),
         many_(site_.ctx, site_.url(0) + "," + site_.url(1).substr(8) + "," + site_.url(5).substr(8),
-              cluster_options().connections(
-                  client_options().connect(1s).hold(15s).ping(300ms).silence(1s))),
+              {.connections = {.connect_timeout = 1s,
+                               .hold_timeout = 15s,
+                               .ping_interval = 300ms,
+                               .silence_timeout = 1s}}),
         sum_(of, "cluster", keys) {
     for (int key = 0; key < keys; ++key) owner_[slot_of(key)] = slot_of(key) * pairs / key_slots;
   }

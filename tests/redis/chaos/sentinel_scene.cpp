@@ -28,7 +28,11 @@ class sentinel_scene {
       : round_(of),
         random_(of.seed),
         site_(of.on, 2000),
-        db_(site_.ctx, site_.url(), client_options().connect(1s).hold(15s).ping(300ms).silence(1s)),
+        db_(site_.ctx, site_.url(),
+            {.connect_timeout = 1s,
+             .hold_timeout = 15s,
+             .ping_interval = 300ms,
+             .silence_timeout = 1s}),
         sum_(of, "sentinel", keys) {}
 
   void run() {

@@ -35,14 +35,13 @@ constexpr int tasks = pipelines + 2 + 1 + poppers + 1 + 2 + readers;
 using popped = std::optional<std::tuple<std::string, std::string>>;
 
 client_options limits(testing::small_random& random) {
-  return client_options()
-      .connect(1s)
-      .hold(5s)
-      .ping(300ms)
-      .silence(1s)
-      .lanes(3)
-      .attempts(random.between(1, 4))
-      .guard(random.chance(500) ? 16 : 0);
+  return {.connect_timeout = 1s,
+          .hold_timeout = 5s,
+          .ping_interval = 300ms,
+          .silence_timeout = 1s,
+          .attempts = random.between(1, 4),
+          .lanes = 3,
+          .guard_commands = random.chance(500) ? 16U : 0U};
 }
 
 class single_scene {
@@ -229,7 +228,7 @@ class single_scene {
   /// Receives: a message that was published for certain is missing only where there is a gap.
   static task<> subscribe(single_scene& s) {
     while (!s.is_over_) {
-      subscription sub(s.db_, subscription_options().events(200));
+      subscription sub(s.db_, {.events = 200});
       const auto on = co_await timeout(sub.add("news"), 3s);
       if (on.error()) continue;
       std::optional<std::size_t> last;  // since the last gap
