@@ -152,8 +152,8 @@ class proxy {
     if (target_.may_change()) beck::co_spawn(context_, target_.follow(), beck::detached);
     const auto body = [this](beck::task_group& clients) { return accept_all(clients); };
     // The last one is for a client that is refused at once; until then none is accepted.
-    const auto how = beck::drain(asked_.drain).limit(clients_max_ + turned_away_max + 1);
-    co_await beck::task_group::run(body, how);
+    co_await beck::task_group::run(
+        body, {.limit = clients_max_ + turned_away_max + 1, .drain_timeout = asked_.drain});
   }
 
   void announce() {

@@ -142,9 +142,10 @@ class relayed_session {
       limit_both();
     };
     limit_both();
-    auto how = beck::relay_options{.only = beck::transfer_mechanism::read_write};
-    how.buffer_bytes(buffer_bytes).progress(count);
-    auto relaying = beck::async_relay(client_, server_, how);
+    auto relaying = beck::async_relay(client_, server_,
+                                      {.only = beck::transfer_mechanism::read_write,
+                                       .buffer_bytes = buffer_bytes,
+                                       .progress = count});
     if (!of_.target.may_change()) {
       const auto done = co_await std::move(relaying);
       co_await end(done.error(), seen.back.ended);

@@ -10,9 +10,6 @@
 namespace beck::detail {
 namespace {
 
-std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-
 bool starts(std::string_view text, std::string_view with) noexcept {
   return text.substr(0, with.size()) == with;
 }
@@ -26,7 +23,7 @@ short_text<512> without_unnamed(std::string_view text) noexcept {
     const auto* const found = std::find_if(std::begin(unnamed), std::end(unnamed),
                                            [&](std::string_view u) { return starts(text, u); });
     const std::size_t bytes = found != std::end(unnamed) ? found->size() : 1;
-    if (found == std::end(unnamed)) result.put(view(text.substr(0, 1)));
+    if (found == std::end(unnamed)) result.put(text.substr(0, 1));
     text.remove_prefix(bytes);
   }
   return result;
@@ -35,8 +32,8 @@ short_text<512> without_unnamed(std::string_view text) noexcept {
 }  // namespace
 
 function_text readable_function(std::string_view signature) noexcept {
-  const auto named = without_unnamed(view(signature));
-  const std::string_view whole = view(named.text());
+  const auto named = without_unnamed(signature);
+  const std::string_view whole = named.text();
   std::size_t begin = 0;
   std::size_t end = 0;
   for (int depth = 0; end < whole.size(); ++end) {
@@ -49,7 +46,7 @@ function_text readable_function(std::string_view signature) noexcept {
   }
   const std::string_view name = whole.substr(begin, end - begin);
   function_text result;
-  result.put(view(name));
+  result.put(name);
   if (name.size() >= 8 && name.substr(name.size() - 8) == "operator") result.put("()");
   if (whole.find("<lambda") != whole.npos || whole.find("(anonymous class)") != whole.npos) {
     result.put("::lambda");
@@ -59,14 +56,13 @@ function_text readable_function(std::string_view signature) noexcept {
 
 function_text readable_wait(std::string_view name) noexcept {
   constexpr std::string_view before = "Derived = ";
-  const std::string_view whole = view(name);
-  const std::size_t at = whole.find(before);
+  const std::size_t at = name.find(before);
   function_text result;
-  if (at == whole.npos) {
+  if (at == name.npos) {
     result.put(name);
     return result;
   }
-  const auto named = without_unnamed(whole.substr(at + before.size()));
+  const auto named = without_unnamed(name.substr(at + before.size()));
   int depth = 0;
   for (const char c : named.text()) {
     if (c == '<' || c == '(' || c == '{') ++depth;
@@ -78,11 +74,10 @@ function_text readable_wait(std::string_view name) noexcept {
 }
 
 std::string_view readable_file(std::string_view path) noexcept {
-  const std::string_view whole = view(path);
-  const std::size_t last = whole.rfind('/');
-  if (last == whole.npos || last == 0) return path;
-  const std::size_t before = whole.rfind('/', last - 1);
-  return view(before == whole.npos ? whole : whole.substr(before + 1));
+  const std::size_t last = path.rfind('/');
+  if (last == path.npos || last == 0) return path;
+  const std::size_t before = path.rfind('/', last - 1);
+  return before == path.npos ? path : path.substr(before + 1);
 }
 
 namespace {
