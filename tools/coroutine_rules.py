@@ -50,8 +50,9 @@ def capture_in_await(code):
 
 
 def braced_argument(code):
+    """Designated initialisers are those of options, which are trivially destructible (lint: option-struct)."""
     for position, expression in _awaits(code):
-        if re.search(r"[(,]\s*\{", expression):
+        if re.search(r"[(,]\s*\{(?!\s*\.\w)", expression):
             yield position, "a braced list inside a co_await: build the object in its own statement first"
 
 

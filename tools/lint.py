@@ -130,6 +130,16 @@ def public_includes(path, code):
             yield number, "heavy-header", f"<{header}> is too heavy for a public header"
 
 
+def option_structs(path, code):
+    """Options may stand in braces inside a co_await only if they are trivially destructible: docs/coroutines.md."""
+    if path.parts[:2] != ("include", "beck"):
+        return
+    for match in re.finditer(r"^struct ((?!tcp_|udp_)\w*options|limits) \{", code, re.MULTILINE):
+        if not re.search(rf"static_assert\(std::is_trivially_destructible_v<{match[1]}>\)", code):
+            message = f"{match[1]} needs a static_assert of std::is_trivially_destructible_v behind it"
+            yield line_of(code, match.start()), "option-struct", message
+
+
 def system_calls(path, code):
     if not under(path, "include", "src") or SYSTEM_FILES.fullmatch(path.as_posix()):
         return
@@ -214,7 +224,7 @@ def check_text(path, text):
         found += header_comment(path, text)
     if path.suffix in CPP:
         code = code_only(text)
-        for rule in (function_length, preprocessor, public_includes, system_calls, sleeps):
+        for rule in (function_length, preprocessor, public_includes, option_structs, system_calls, sleeps):
             found += rule(path, code)
         found += determinism(path, code, text)
         if path.parts[:2] != ("tests", "compiler_probe"):

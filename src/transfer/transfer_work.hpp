@@ -122,8 +122,8 @@ inline task<bool> has_bytes_at(descriptor& file, std::uint64_t offset) {
   co_return *got != 0;
 }
 
-/// Returns the options of a copy or a transmission with the bounds of its blocks applied: 1 to 1,024
-/// of them, each of whole pages, one page to 1 GiB.
+/// Returns the options of a copy or a transmission with the bounds of its blocks applied: 1 to
+/// 1,024 of them, each of whole pages, one page to 1 GiB.
 template <class Options>
 Options within_bounds(Options how) noexcept {
   constexpr std::size_t page = 4096;

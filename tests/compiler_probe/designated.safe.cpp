@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Designated initialisers of a struct that is trivially destructible, as all options of this library
-// are: by value, by reference, nested, and with an await inside. A member that owns something is
-// set by name before the call.
+// Designated initialisers of a struct that is trivially destructible, as all options of this
+// library are: by value, by reference, nested, and with an await inside. A member that owns
+// something is set by name before the call.
 #include "probe.hpp"
 
 #include <string_view>

@@ -52,6 +52,13 @@ class FileRules(unittest.TestCase):
         self.accepts("#if X\n#endif\n", path="src/base/a.cpp")
         self.accepts("// #if X\n")
 
+    def test_option_structs(self):
+        public = "include/beck/io/a.hpp"
+        braces = "#pragma once\nstruct a_options {\n  int a = 1;\n};\n"
+        self.objects("option-struct", braces, path=public)
+        self.accepts(braces + "static_assert(std::is_trivially_destructible_v<a_options>);\n", path=public)
+        self.accepts(braces, path="src/io/a.hpp")
+
     def test_public_includes(self):
         public = "include/beck/io/a.hpp"
         self.objects("heavy-header", "#pragma once\n#include <string>\n", path=public)
@@ -123,7 +130,8 @@ class CoroutineRules(unittest.TestCase):
 
     def test_braces(self):
         self.objects("co-braced-argument", 'co_await f({S(5), "x"});')
-        self.objects("co-braced-argument", "co_await f(a, {.size = 5});")
+        self.objects("co-braced-argument", "co_await f(a, {5});")
+        self.accepts("co_await f(a, {.size = 5});")
         self.objects("co-braced-await", "P p{co_await a(), co_await b()};")
         self.accepts("auto o = options(5);\n  co_await f(o);")
         self.accepts("for (;;) { co_await a(); }")

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <type_traits>
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/detail/deadline_scope.hpp>
@@ -19,8 +20,8 @@ namespace beck {
 struct group_options {
   /// The most children at a time. Default: no limit.
   std::size_t limit = static_cast<std::size_t>(-1);
-  /// The grace period for children after the body has returned or been stopped; when it expires they
-  /// are stopped. The default: no limit after a return, and no time after a stop.
+  /// The grace period for children after the body has returned or been stopped; when it expires
+  /// they are stopped. The default: no limit after a return, and no time after a stop.
   duration drain_timeout = duration::min();
 };
 static_assert(std::is_trivially_destructible_v<group_options>);

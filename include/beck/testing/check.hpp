@@ -69,8 +69,8 @@ struct check_options {
   std::uint64_t first_seed = 0;
   std::uint64_t seeds = 1'000;  ///< how many, at least 1
   sim::settings settings = {};  ///< of the worlds
-  /// Runs each seed twice: fails if the hashes differ, because the program then depends on something
-  /// outside its world.
+  /// Runs each seed twice: fails if the hashes differ, because the program then depends on
+  /// something outside its world.
   bool twice = false;
   /// Prints the events in the worlds on the standard error: world::trace().
   bool trace = false;
@@ -88,6 +88,7 @@ struct check_options {
   /// the check returns.
   const char* command = "";
 };
+static_assert(std::is_trivially_destructible_v<check_options>);
 
 /// The result of a check; true if the program has not failed.
 struct check_outcome {

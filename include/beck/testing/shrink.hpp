@@ -23,6 +23,7 @@ struct shrink_options {
   void (*on_progress)(const shrink_progress&, void* data) = nullptr;
   void* data = nullptr;
 };
+static_assert(std::is_trivially_destructible_v<shrink_options>);
 
 namespace functions {
 

@@ -2,8 +2,9 @@
 //
 // The errors of TLS: refused certificates, peers without a common version or cipher, ends of
 // connections, files that cannot be loaded, and the alerts of a peer. A code names the kind of
-// failure, for programs. A sentence with names and dates, for people, is in byte_stream::error_text()
-// of the stream, and in the text of an exception. docs/tls.md has a table of the most common ones.
+// failure, for programs. A sentence with names and dates, for people, is in
+// byte_stream::error_text() of the stream, and in the text of an exception. docs/tls.md has a table
+// of the most common ones.
 #pragma once
 
 #include <beck/base/error.hpp>

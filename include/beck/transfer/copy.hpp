@@ -3,6 +3,10 @@
 // has for the two files.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #include <beck/detail/functions.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/op.hpp>
@@ -10,8 +14,8 @@
 
 namespace beck {
 
-/// The options of async_copy(). Trivially destructible, as every struct of options, so that they may
-/// be written in braces inside a co_await expression (docs/coroutines.md).
+/// The options of async_copy(). Trivially destructible, as every struct of options, so that they
+/// may be written in braces inside a co_await expression (docs/coroutines.md).
 struct copy_options {
   std::uint64_t from_offset = 0;  ///< where in the source to begin, in bytes
   std::uint64_t to_offset = 0;    ///< where in the target to begin, in bytes

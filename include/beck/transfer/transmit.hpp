@@ -3,6 +3,10 @@
 // copy in the program.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #include <beck/base/buffer.hpp>
 #include <beck/detail/functions.hpp>
 #include <beck/detail/stream_object.hpp>
@@ -14,8 +18,8 @@ namespace beck {
 
 /// The options of async_transmit().
 struct transmit_options {
-  /// The only mechanism allowed: send_file or read_write. If it does not work, the transmission ends
-  /// with its error; any other mechanism ends with invalid_argument.
+  /// The only mechanism allowed: send_file or read_write. If it does not work, the transmission
+  /// ends with its error; any other mechanism ends with invalid_argument.
   transfer_mechanism only = transfer_mechanism::automatic;
   /// The number of blocks that are read ahead for reads and writes: 1 to 1,024; beyond that the
   /// nearest bound is used. The transmission uses depth x block_bytes bytes of memory.

@@ -6,7 +6,7 @@
 
 #include <beck/http/client.hpp>
 #include <beck/websocket/stream.hpp>
-#include <span>
+#include <span>  // lint: allow heavy-header, the client has <string> already
 #include <string_view>
 #include <type_traits>
 
@@ -23,8 +23,8 @@ struct connect_options {
   /// The subprotocols to offer, separated by commas, the best first; stream::protocol() returns the
   /// one that the server has chosen.
   std::string_view protocols = {};
-  /// Fields to add to the request, such as Authorization, Cookie or Origin. Fields of the handshake,
-  /// Sec-WebSocket-*, and of the connection are set by the client.
+  /// Fields to add to the request, such as Authorization, Cookie or Origin. Fields of the
+  /// handshake, Sec-WebSocket-*, and of the connection are set by the client.
   std::span<const request_field> fields = {};
   /// The limits of the connection.
   websocket::limits limits = {};
@@ -41,11 +41,10 @@ namespace functions {
 ///   websocket::stream ws = std::move(made).value();
 /// Errors: bad_url; bad_reply; those of http::call::async_finish(); for an answer with another
 /// status than 101 a code of rejection_category(), whose value is the status. Throws
-/// std::invalid_argument if a name or a value of `how.fields` contains a line end, or a name a colon,
-/// since the result would be another field; for the names that the client writes the task throws it,
-/// as http::call::set(); std::bad_alloc.
-/// Thread: that of the client. Lifetime: the client lives until the task ends, not longer; `url` is
-/// copied.
+/// std::invalid_argument if a name or a value of `how.fields` contains a line end, or a name a
+/// colon, since the result would be another field; for the names that the client writes the task
+/// throws it, as http::call::set(); std::bad_alloc. Thread: that of the client. Lifetime: the
+/// client lives until the task ends, not longer; `url` is copied.
 task<io_result<stream>> connect(http::client& by, std::string_view url,
                                 const connect_options& how = connect_options());
 

@@ -19,8 +19,8 @@ struct limits {
   /// The greatest number of bytes of a received message, in all its frames. Error beyond it:
   /// message_too_long. Default: 1 MiB.
   std::uint64_t message_bytes = 1'048'576;
-  /// How many frames without data (pings, pongs, empty parts of messages) may come in a row within a
-  /// second. Error beyond it: too_many_control. 0 counts as 1.
+  /// How many frames without data (pings, pongs, empty parts of messages) may come in a row within
+  /// a second. Error beyond it: too_many_control. 0 counts as 1.
   unsigned control_frames = 1000;
   /// The greatest number of queued bytes. Beyond it write() waits, and send() fails. If messages
   /// wait for the end of a message that is written in parts, one fragment of that message, 64 KiB,
@@ -36,8 +36,8 @@ struct limits {
   duration pong_timeout = duration(10'000'000'000);
   /// How long the peer may take no byte of the output. Error beyond it: send_late. Default: 30 s.
   duration send_timeout = duration(30'000'000'000);
-  /// How long the end of a connection may take, from the first close frame, or from an error, to the
-  /// end of the socket. Error beyond it: close_late. Default: 3 s.
+  /// How long the end of a connection may take, from the first close frame, or from an error, to
+  /// the end of the socket. Error beyond it: close_late. Default: 3 s.
   duration close_timeout = duration(3'000'000'000);
 };
 static_assert(std::is_trivially_destructible_v<limits>);

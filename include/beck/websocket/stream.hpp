@@ -93,9 +93,9 @@ class stream {
   [[nodiscard]] error_code send(const message& what) noexcept;
 
   /// Ends the connection: sends a close frame after the queued messages, and waits for the peer's
-  /// close frame and the end of the socket, for at most limits::close_timeout. Drops messages that arrive
-  /// meanwhile, unless a read is under way. No error if the peer has answered; the error of the
-  /// socket if it took no more. Throws std::invalid_argument if `code` must not be sent
+  /// close frame and the end of the socket, for at most limits::close_timeout. Drops messages that
+  /// arrive meanwhile, unless a read is under way. No error if the peer has answered; the error of
+  /// the socket if it took no more. Throws std::invalid_argument if `code` must not be sent
   /// (may_be_sent()), or if `reason`, which is UTF-8, has more than 123 bytes. Cancellation: the
   /// connection ends anyway.
   task<io_result<>> close(close_code code = close_code::normal, std::string_view reason = {});

@@ -88,8 +88,8 @@ class sentinels {
   void leave(sentinel_user& user) noexcept;
 
   /// Returns the address of the primary; asks all sentinels again, also if it is known already.
-  /// Errors: unknown_primary; the reason of the first sentinel if none answers. error_text() has the
-  /// others. Requires join(). Cancellation: through the awaiting scope.
+  /// Errors: unknown_primary; the reason of the first sentinel if none answers. error_text() has
+  /// the others. Requires join(). Cancellation: through the awaiting scope.
   task<io_result<node_address>> find();
   /// Returns the words of all sentinels. Throws std::bad_alloc.
   std::string error_text() const;
