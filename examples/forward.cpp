@@ -24,7 +24,7 @@ beck::task<> session(tcp::socket client, tcp::endpoint upstream) {
   tcp::socket server(client.get_executor());
   const auto connected = co_await server.async_connect(upstream);
   if (!connected) co_return;
-  const auto done = co_await beck::async_relay(client, server);
+  const auto done = co_await beck::relay(client, server);
   const auto& [ec, report] = done;
   std::printf("%llu bytes forth by %s, %llu back by %s: %s\n",
               static_cast<unsigned long long>(report.forth.bytes), name_of(report.forth.mechanism),

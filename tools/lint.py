@@ -140,6 +140,13 @@ def option_structs(path, code):
             yield line_of(code, match.start()), "option-struct", message
 
 
+def async_names(path, code):
+    """async_x() takes a completion token; a task is a coroutine, which a plain verb names: docs/tour.md."""
+    if path.parts[:2] == ("include", "beck"):
+        for match in re.finditer(r"\btask<[^;{}()]*>\s+async_\w+\(", code):
+            yield line_of(code, match.start()), "async-task", "the name of a function that returns a task has no async_"
+
+
 def system_calls(path, code):
     if not under(path, "include", "src") or SYSTEM_FILES.fullmatch(path.as_posix()):
         return
@@ -224,7 +231,7 @@ def check_text(path, text):
         found += header_comment(path, text)
     if path.suffix in CPP:
         code = code_only(text)
-        for rule in (function_length, preprocessor, public_includes, option_structs, system_calls, sleeps):
+        for rule in (function_length, preprocessor, public_includes, option_structs, async_names, system_calls, sleeps):
             found += rule(path, code)
         found += determinism(path, code, text)
         if path.parts[:2] != ("tests", "compiler_probe"):

@@ -142,7 +142,7 @@ class relayed_session {
       limit_both();
     };
     limit_both();
-    auto relaying = beck::async_relay(client_, server_,
+    auto relaying = beck::relay(client_, server_,
                                       {.only = beck::transfer_mechanism::read_write,
                                        .buffer_bytes = buffer_bytes,
                                        .progress = count});

@@ -194,7 +194,7 @@ task<> pump(pump_parts parts) {
 
 }  // namespace
 
-task<io_result<relay_report>> beck::functions::async_relay(stream_object& a, stream_object& b,
+task<io_result<relay_report>> beck::functions::relay(stream_object& a, stream_object& b,
                                                            relay_options how) {
   BECK_ASSERT(a.slot()->loop == b.slot()->loop,
               "a relay was started between streams of two contexts");

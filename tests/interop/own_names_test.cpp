@@ -66,7 +66,7 @@ BECK_TEST_NAME(async_copy);
 BECK_TEST_NAME(async_read_some);
 BECK_TEST_NAME(async_receive);
 BECK_TEST_NAME(async_receive_descriptors);
-BECK_TEST_NAME(async_relay);
+BECK_TEST_NAME(relay);
 BECK_TEST_NAME(async_send_descriptors);
 BECK_TEST_NAME(async_splice);
 BECK_TEST_NAME(async_splice_some);
@@ -171,7 +171,7 @@ BECK_TEST_CALL(beck, async_read_some, some<tcp_socket>(), some<mutable_buffer>()
 BECK_TEST_CALL(beck, async_receive, some<tcp_socket>());
 BECK_TEST_CALL(beck, async_receive_descriptors, some<local_socket>(), some<mutable_buffer>(),
                some<beck::received_descriptors>());
-BECK_TEST_CALL(beck, async_relay, some<tcp_socket>(), some<tcp_socket>());
+BECK_TEST_CALL(beck, relay, some<tcp_socket>(), some<tcp_socket>());
 BECK_TEST_CALL(beck, async_send_descriptors, some<local_socket>(), some<mutable_buffer>(),
                made<beck::passed_descriptors>());
 BECK_TEST_CALL(beck, async_splice, some<tcp_socket>(), some<beck::readable_pipe>(), 1);

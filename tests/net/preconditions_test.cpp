@@ -101,7 +101,7 @@ TEST_CASE("a relay between two contexts is refused") {
         beck::io_context two;
         beck::local::stream_protocol::socket a(one);
         beck::local::stream_protocol::socket b(two);
-        auto relay = beck::async_relay(a, b);
+        auto relay = beck::relay(a, b);
         beck::co_spawn(one, std::move(relay), beck::detached);
         one.run();
       },

@@ -140,7 +140,7 @@ TEST_CASE("a relay keeps every byte of both directions under any seed") {
       ignore(co_await std::move(both));
     };
     error_code ended = error::interrupted;
-    auto carry = [&]() -> task<> { ended = (co_await async_relay(a_inner, b_inner)).error(); };
+    auto carry = [&]() -> task<> { ended = (co_await relay(a_inner, b_inner)).error(); };
     co_spawn(ctx, carry(), detached);
     co_spawn(ctx, talk(a, got[0]), detached);
     co_spawn(ctx, talk(b, got[1]), detached);

@@ -59,6 +59,11 @@ class FileRules(unittest.TestCase):
         self.accepts(braces + "static_assert(std::is_trivially_destructible_v<a_options>);\n", path=public)
         self.accepts(braces, path="src/io/a.hpp")
 
+    def test_async_names(self):
+        public = "include/beck/io/a.hpp"
+        self.objects("async-task", "#pragma once\ntask<io_result<>> async_run(int a);\n", path=public)
+        self.accepts("#pragma once\ntask<io_result<>> run(int a);\n", path=public)
+
     def test_public_includes(self):
         public = "include/beck/io/a.hpp"
         self.objects("heavy-header", "#pragma once\n#include <string>\n", path=public)

@@ -97,8 +97,8 @@ class basic_endpoint : public socket_path {
   /// Makes an unnamed endpoint.
   basic_endpoint() noexcept = default;
   /// Makes the endpoint of this path. Implicit, as in Asio: a literal or a string is a path. An
-  /// abstract name needs its size, as a literal ends at the first NUL: std::string_view("\\0name",
-  /// 5). Throws as socket_path.
+  /// abstract name needs its size, as a literal ends at the first NUL:
+  /// std::string_view("\\0name", 5). Throws as socket_path.
   template <std::convertible_to<std::string_view> Path>
   basic_endpoint(const Path& path) : socket_path(std::string_view(path)) {}
   /// Converts from an endpoint of no particular protocol.

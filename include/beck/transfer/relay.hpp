@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_relay: carries bytes between two streams in both directions until both have ended, as a
+// relay: carries bytes between two streams in both directions until both have ended, as a
 // proxy does.
 #pragma once
 
@@ -32,7 +32,7 @@ struct relay_report {
   detail::relay_direction back;   ///< from the second stream to the first
 };
 
-/// The options of async_relay().
+/// The options of relay().
 struct relay_options {
   /// The only mechanism allowed: splice, which ends with invalid_argument where it does not work,
   /// or read_write, through a buffer. Any other one ends with invalid_argument. Default: splice
@@ -61,12 +61,12 @@ namespace functions {
 /// relay ends after relay_options::linger_timeout. The value is the report, also with an error.
 /// Each direction is spliced through its own pipe if the kernel can do that for its two streams,
 /// else it goes through a buffer; the report names the mechanism. Memory is bounded: a stream that
-/// is not read stops the stream that sends to it. Requires: both streams belong to one context and
-/// outlive the relay; no other operation reads from them, writes to them or waits for them; the
-/// coroutine runs on that context, on a shared one inside a strand. Cancellation: a stop of the
-/// task, or a time limit: `co_await timeout(async_relay(a, b), 1h)`; bytes that were taken from a
-/// stream and not passed on are lost.
-task<io_result<relay_report>> async_relay(detail::stream_object& a, detail::stream_object& b,
+/// is not read stops the stream that sends to it.
+/// Requires: both streams belong to one context and outlive the relay; no other operation reads
+/// from them, writes to them or waits for them; the coroutine runs on that context, on a shared one
+/// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await timeout(relay(a,
+/// b), 1h)`; bytes that were taken from a stream and not passed on are lost.
+task<io_result<relay_report>> relay(detail::stream_object& a, detail::stream_object& b,
                                           relay_options how = {});
 
 }  // namespace functions

@@ -43,8 +43,9 @@ namespace functions {
 /// status than 101 a code of rejection_category(), whose value is the status. Throws
 /// std::invalid_argument if a name or a value of `how.fields` contains a line end, or a name a
 /// colon, since the result would be another field; for the names that the client writes the task
-/// throws it, as http::call::set(); std::bad_alloc. Thread: that of the client. Lifetime: the
-/// client lives until the task ends, not longer; `url` is copied.
+/// throws it, as http::call::set(); std::bad_alloc.
+/// Thread: that of the client. Lifetime: the client lives until the task ends, not longer; `url` is
+/// copied.
 task<io_result<stream>> connect(http::client& by, std::string_view url,
                                 const connect_options& how = connect_options());
 

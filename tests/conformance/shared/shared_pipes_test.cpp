@@ -119,7 +119,7 @@ CONFORMANCE_ON(shareable, "a relay inside a strand of a shared context carries b
   error_code ended = error::interrupted;
   using socket = beck::local::stream_protocol::socket;
   auto carry = [&]() -> beck::task<> {
-    ended = (co_await beck::async_relay(near.b, far.b)).error();
+    ended = (co_await beck::relay(near.b, far.b)).error();
   };
   auto send = [&text](socket& to) -> beck::task<> {
     beck::ignore(co_await async_write(to, buffer(text)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_relay: both ways, half-closed streams, errors, cancellation, and what it says of itself.
+// relay: both ways, half-closed streams, errors, cancellation, and what it says of itself.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
@@ -46,7 +46,7 @@ struct relayed {
     co_spawn(ctx, run(how), [](std::exception_ptr) {});
   }
   beck::task<> run(relay_options how) {
-    auto [ec, seen] = co_await beck::async_relay(inner(near), inner(far), how);
+    auto [ec, seen] = co_await beck::relay(inner(near), inner(far), how);
     error = ec;
     report = seen;
     done = true;
@@ -296,7 +296,7 @@ CONFORMANCE("a time limit ends a relay that waits for last words, with the first
   error_code seen;
   const auto how = relay_options{.linger_timeout = hour};
   auto program = [&]() -> beck::task<> {
-    auto relay = beck::async_relay(near.b, far.a, how);
+    auto relay = beck::relay(near.b, far.a, how);
     seen = (co_await beck::timeout(std::move(relay), beck::duration(50'000'000))).error();
   };
   co_spawn(ctx, program(), beck::detached);
@@ -327,7 +327,7 @@ CONFORMANCE("a relay whose first stream has failed before ends at once, by every
     limit.async_wait(note(waited));
     error_code seen;
     auto program = [&]() -> beck::task<> {
-      seen = (co_await beck::async_relay(near.server, far.client, how)).error();
+      seen = (co_await beck::relay(near.server, far.client, how)).error();
       limit.cancel();
     };
     co_spawn(ctx, program(), beck::detached);
@@ -368,7 +368,7 @@ CONFORMANCE("a time limit ends a relay and the report says what was carried") {
   CHECK(write(near.a, buffer("abc", 3)) == 3);
   auto program = [&]() -> beck::task<> {
     auto [ec, seen] =
-        co_await beck::timeout(beck::async_relay(near.b, far.b), beck::duration(50'000'000));
+        co_await beck::timeout(beck::relay(near.b, far.b), beck::duration(50'000'000));
     late = ec;
     report = seen;
   };
@@ -438,7 +438,7 @@ CONFORMANCE("a relay of closed streams gives bad_descriptor") {
   beck::ip::tcp::socket a(ctx);
   beck::ip::tcp::socket b(ctx);
   error_code seen;
-  auto program = [&]() -> beck::task<> { seen = (co_await beck::async_relay(a, b)).error(); };
+  auto program = [&]() -> beck::task<> { seen = (co_await beck::relay(a, b)).error(); };
   co_spawn(ctx, program(), beck::detached);
   ctx.run();
   CHECK(seen == error::bad_descriptor);
