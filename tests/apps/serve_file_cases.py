@@ -200,11 +200,11 @@ class Attacks(ServeCase):
         self.assertEqual(status("TRACE /a.txt HTTP/1.1\r\nHost: a\r\n\r\n"), 405)
 
     def test_a_slow_head_is_408(self):
-        server = self.serve("--limit", "head=200ms")
+        server = self.serve("--limit", "head_timeout=200ms")
         self.assertRegex(server.talk(b"GET /a.txt HTTP/1.1\r\nHo"), rb"^HTTP/1\.1 408 ")
 
     def test_an_idle_connection_is_closed(self):
-        self.assertEqual(self.serve("--limit", "idle=200ms").talk(b""), b"")
+        self.assertEqual(self.serve("--limit", "idle_timeout=200ms").talk(b""), b"")
 
 
 class Load(ServeCase):
