@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Spellings that g++ 12 miscompiles, or lets pass in silence. docs/coroutines.md tells their story, and
 tests/compiler_probe shows each of them. All rules take text from cpp_text.code_only and give (position, message)."""
+import functools
 import re
+from pathlib import Path
 
 from cpp_text import closing, functions
 
@@ -49,11 +51,23 @@ def capture_in_await(code):
                 yield position, "a lambda with a capture inside a co_await: name it in its own statement first"
 
 
+@functools.cache
+def _option_members():
+    """The members of the library's options, which are trivially destructible (lint: option-struct)."""
+    names = set()
+    struct = re.compile(r"^struct (?:\w+_options|limits) \{(.*?)^\};", re.MULTILINE | re.DOTALL)
+    for header in (Path(__file__).resolve().parents[1] / "include").rglob("*.hpp"):
+        for match in struct.finditer(header.read_text()):
+            names.update(re.findall(r"^  [\w:<>&*, ]+? (\w+)(?:\[\w*\])? =", match[1], re.MULTILINE))
+    return names
+
+
 def braced_argument(code):
-    """Designated initialisers are those of options, which are trivially destructible (lint: option-struct)."""
     for position, expression in _awaits(code):
-        if re.search(r"[(,]\s*\{(?!\s*\.\w)", expression):
-            yield position, "a braced list inside a co_await: build the object in its own statement first"
+        for match in re.finditer(r"[(,]\s*\{(?:\s*\.(\w+))?", expression):
+            if match[1] not in _option_members():
+                yield position, "a braced list inside a co_await: build the object in its own statement first"
+                break
 
 
 def braced_await(code):

@@ -143,9 +143,9 @@ class relayed_session {
     };
     limit_both();
     auto relaying = beck::relay(client_, server_,
-                                      {.only = beck::transfer_mechanism::read_write,
-                                       .buffer_bytes = buffer_bytes,
-                                       .progress = count});
+                                {.only = beck::transfer_mechanism::read_write,
+                                 .buffer_bytes = buffer_bytes,
+                                 .progress = count});
     if (!of_.target.may_change()) {
       const auto done = co_await std::move(relaying);
       co_await end(done.error(), seen.back.ended);

@@ -109,7 +109,7 @@ log_entry entry_of(const http::handshake_record& record, std::string_view client
   entry.peer = peer;
   entry.time_ns = beck::system_now().nanoseconds();
   entry.handshake = record.error.message();
-  if (!record.failure.empty()) entry.handshake = std::string(record.failure);
+  if (!record.error_text.empty()) entry.handshake = std::string(record.error_text);
   return entry;
 }
 

@@ -79,8 +79,6 @@ std::string_view trim(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(space) + 1 - first);
 }
 
-std::string_view view(std::string_view text) noexcept { return {text.data(), text.size()}; }
-
 [[noreturn]] void fail(int error, const char* operation, const std::string& path) {
   throw io_error(make_error(-error), operation, path);
 }
@@ -129,14 +127,14 @@ tape::~tape() { delete state_; }
 
 tape tape::from_bytes(std::string_view bytes) {
   sim_tape draws;
-  if (const char* wrong = draws.decode(view(bytes)); wrong != nullptr) refuse(wrong);
+  if (const char* wrong = draws.decode(bytes); wrong != nullptr) refuse(wrong);
   return tape_access::make(draws);
 }
 
-tape tape::from_text(std::string_view text) { return from_bytes(decode_text(trim(view(text)))); }
+tape tape::from_text(std::string_view text) { return from_bytes(decode_text(trim(text))); }
 
 tape tape::load(std::string_view path) {
-  const std::string name(view(path));
+  const std::string name(path);
   const std::string all = read_all(name);
   try {
     const bool raw = std::string_view(all).substr(0, sim_tape::mark.size()) == sim_tape::mark;
@@ -147,7 +145,7 @@ tape tape::load(std::string_view path) {
 }
 
 void tape::save(std::string_view path) const {
-  const std::string name(view(path));
+  const std::string name(path);
   const file to = open(name, "wb");
   if (std::fprintf(to.get(), "%s\n", state_->text.c_str()) < 0 || std::fflush(to.get()) != 0) {
     fail(errno, "writing the tape", name);

@@ -101,7 +101,7 @@ void refuse(error_code ec, const char* operation, std::string subject) {
   constexpr std::size_t shown_max = 200;  // see io_error
   if (subject.size() > shown_max)
     subject = "..." + subject.substr(subject.size() - (shown_max - 3));
-  throw io_error(ec, operation, std::string_view(subject.data(), subject.size()));
+  throw io_error(ec, operation, subject);
 }
 
 pem_file::pem_file(const char* operation, const std::string& path)

@@ -195,7 +195,7 @@ task<> pump(pump_parts parts) {
 }  // namespace
 
 task<io_result<relay_report>> beck::functions::relay(stream_object& a, stream_object& b,
-                                                           relay_options how) {
+                                                     relay_options how) {
   BECK_ASSERT(a.slot()->loop == b.slot()->loop,
               "a relay was started between streams of two contexts");
   const transfer_mechanism only = how.only;

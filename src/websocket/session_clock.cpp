@@ -115,8 +115,7 @@ bool session_clock::check_silence(std::int64_t now, std::int64_t& next) noexcept
     ping_end_ = session_.output().added();
     note_sent(session_.output().removed());  // it may have left at once, with what waited
   } else if (ping_end_ != 0) {
-    pinged_at_ =
-        silence;  // no pong can come yet; limits::send_timeout holds for the queue before it
+    pinged_at_ = silence;  // no pong can come yet; send_timeout holds for the queue before it
   } else if (silence >= patience()) {
     session_.lose(stream_error::pong_late);
     return false;

@@ -66,7 +66,7 @@ struct https {
     server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), layer);
     server.on_handshake_failed([this](const http::handshake_record& r) {
       failed.push_back(r.error);
-      said = std::string(r.failure);
+      said = std::string(r.error_text);
     });
     server.serve().start(ctx, [](std::exception_ptr) {});
     while (server.endpoint().port() == 0) ctx.poll();

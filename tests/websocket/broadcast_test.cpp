@@ -157,6 +157,15 @@ CONFORMANCE("websocket: a large message is received straight into the memory of 
   }
 }
 
+CONFORMANCE("websocket: a queue of 0 bytes is one of 1,024") {
+  pair_site s(limits{.queue_bytes = 0});
+  REQUIRE(!s.connect());
+  CHECK(!s.server().send(message(text, as_buffer(std::string(900, 'n')))));
+  CHECK((s.run(read_text(s.client())) == std::string(900, 'n')));
+  CHECK(s.server().send(message(text, as_buffer(std::string(1'100, 'n')))) ==
+        beck::error::message_size);
+}
+
 CONFORMANCE("websocket: a full queue refuses a message, or ends the connection") {
   for (const bool drops : {false, true}) {
     pair_site s(limits{.queue_bytes = 100'000, .drop_when_full = drops});

@@ -323,6 +323,15 @@ TEST_CASE("websocket limits: pings that come slowly for days are no flood") {
   CHECK(w.ends.empty());
 }
 
+TEST_CASE("websocket limits: 0 frames without data in a row count as 1") {
+  echo_world w(limits{.control_frames = 0});
+  peer& one = w.start();
+  w.s.step(one, ping_frame("one"));
+  w.s.listen_to(one, 1s);
+  CHECK(transcript_of(one) == "pong:one");
+  CHECK(w.ends.empty());
+}
+
 TEST_CASE("websocket limits: empty parts of a message are counted like pings") {
   echo_world w(limits{.control_frames = 50});
   std::string empty = frame(opcode::text, "", part());

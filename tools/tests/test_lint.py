@@ -135,8 +135,9 @@ class CoroutineRules(unittest.TestCase):
 
     def test_braces(self):
         self.objects("co-braced-argument", 'co_await f({S(5), "x"});')
-        self.objects("co-braced-argument", "co_await f(a, {5});")
-        self.accepts("co_await f(a, {.size = 5});")
+        self.objects("co-braced-argument", "co_await f(a, {.size = S(5)});")
+        self.objects("co-braced-argument", "co_await f({.idle_timeout = 5s}, {.size = S(5)});")
+        self.accepts("co_await f(a, {.idle_timeout = 5s});")
         self.objects("co-braced-await", "P p{co_await a(), co_await b()};")
         self.accepts("auto o = options(5);\n  co_await f(o);")
         self.accepts("for (;;) { co_await a(); }")

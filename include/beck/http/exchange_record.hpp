@@ -45,7 +45,7 @@ struct handshake_record {
   error_code error;
   /// The layer's description of the error, such as the alert in words; empty if the code is enough.
   /// Valid during the call.
-  std::string_view failure;
+  std::string_view error_text;
 };
 
 }  // namespace beck::http

@@ -40,7 +40,7 @@ struct route_choice {
   const handler_table* table;
   void* handler;
   std::uint64_t body_bytes;       ///< the limit of the request's body; 0: that of the server
-  bool waits_for_events = false;  ///< see route_options::waits_for_events()
+  bool waits_for_events = false;  ///< see route_options::waits_for_events
 };
 
 /// The functions of a handler of any type. One of the first four is set.

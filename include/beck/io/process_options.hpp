@@ -20,12 +20,13 @@ struct text_list;
 class process_texts {
  public:
   process_texts() noexcept = default;
-  process_texts(
-      std::initializer_list<std::string_view> texts)  // implicit: `{"-r", "file"}` reads well
-      : process_texts() {
+  /// Implicit: `{"-r", "file"}` reads well.
+  process_texts(std::initializer_list<std::string_view> texts) : process_texts() {
     begin();
     for (const std::string_view& text : texts) add(text);
   }
+  /// Double braces would make one text from the begin and the end of two.
+  process_texts(std::initializer_list<std::initializer_list<const char*>> texts) = delete;
   template <class Range>
     requires requires(const Range& r) { std::string_view(*r.begin()); }
   process_texts(const Range& texts) : process_texts() {

@@ -67,7 +67,7 @@ namespace functions {
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await timeout(relay(a,
 /// b), 1h)`; bytes that were taken from a stream and not passed on are lost.
 task<io_result<relay_report>> relay(detail::stream_object& a, detail::stream_object& b,
-                                          relay_options how = {});
+                                    relay_options how = {});
 
 }  // namespace functions
 

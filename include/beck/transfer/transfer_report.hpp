@@ -38,8 +38,13 @@ template <class Progress>
 class progress_sink {
  public:
   constexpr progress_sink() noexcept = default;
+  progress_sink(void (*function)(Progress)) noexcept
+      : function_(reinterpret_cast<void*>(function)), call_([](void* pointer, Progress progress) {
+          reinterpret_cast<void (*)(Progress)>(pointer)(progress);
+        }) {}
   template <class Function>
-    requires(!std::is_same_v<Function, progress_sink> && std::is_invocable_v<Function&, Progress>)
+    requires(std::is_class_v<Function> && !std::is_same_v<Function, progress_sink> &&
+             std::is_invocable_v<Function&, Progress>)
   constexpr progress_sink(Function& function) noexcept
       : function_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(function)))),
         call_(

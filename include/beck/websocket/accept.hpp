@@ -12,7 +12,7 @@
 
 namespace beck::websocket {
 
-/// How a server accepts connections. accept() copies the texts.
+/// How a server accepts connections. The texts are valid until accept() returns, which copies them.
 struct accept_options {
   /// The subprotocols that the server speaks, separated by commas, the best first. The first one
   /// that the client offers is chosen. A client that offers none of them is accepted without a

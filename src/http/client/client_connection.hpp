@@ -49,10 +49,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
 
   // --- receiving
   /// Returns the received bytes; request_parser::padding bytes after them are readable.
-  std::string_view input() const noexcept {
-    const std::string_view all = input_.view();
-    return {all.data(), all.size()};
-  }
+  std::string_view input() const noexcept { return input_.view(); }
   void consume(std::size_t bytes) noexcept { input_.consume(bytes); }
   /// Starts to receive once, unless a receive is under way.
   void want_more() noexcept;

@@ -52,7 +52,7 @@ task<bool> connection::make_layer(stream_layer& layer) {
     record.peer = peer;
     if (is_lost()) record.error = error::operation_aborted;
     if (requests_.state() == input_state::late) record.error = error::timeout;
-    if (failed) record.failure = std::string_view(failed->error_text());
+    if (failed) record.error_text = failed->error_text();
     w.counters().handshakes_failed.add();
     w.server().report(record);
     lose();

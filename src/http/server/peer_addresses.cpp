@@ -36,7 +36,7 @@ bool read_number(std::string_view text, unsigned most, unsigned& number) noexcep
 bool read_address(std::string_view text, ip::address& to) noexcept {
   error_code ec;
   if (text.find('%') == std::string_view::npos) {
-    to = unmapped(ip::make_address(std::string_view(text.data(), text.size()), ec));
+    to = unmapped(ip::make_address(text, ec));
     return !ec;
   }
   return false;  // a zone has a meaning on one machine only

@@ -132,7 +132,7 @@ void descriptor_calls::adopt(descriptor& d, int fd) {
   const bool unfit = ec == error::no_permission;
   std::snprintf(subject, sizeof subject, "descriptor %d%s", fd,
                 unfit ? ", which is a file, a directory or a disk and cannot be waited for" : "");
-  throw_error(ec, "assign", std::string_view(subject));
+  throw_error(ec, "assign", subject);
 }
 
 }  // namespace detail

@@ -45,10 +45,8 @@ constexpr row reason_rows[] = {
     {protocol_error::unexpected_reply, "unexpected_reply",
      "The Redis server sent a reply for which no command waits"},
     {protocol_error::failed_guard, "failed_guard",
-     "The Redis server answered the ECHO of client_options::guard_commands with another reply: "
-     "replies "
-     "are "
-     "out of step"},
+     "The Redis server answered the ECHO of client_options::guard_commands with another "
+     "reply: replies are out of step"},
     {protocol_error::line_too_long, "line_too_long",
      "The Redis server sent a line that is longer than parse_limits::line_bytes"},
     {protocol_error::too_deep, "too_deep",

@@ -249,10 +249,7 @@ void reply_status::set(const error_code& ec, std::string_view text) noexcept {
   }
 }
 
-void reply_status::raise() const {
-  const std::string_view said = text();
-  beck::detail::throw_error(error_, "redis", std::string_view(said.data(), said.size()));
-}
+void reply_status::raise() const { beck::detail::throw_error(error_, "redis", text()); }
 
 }  // namespace detail
 

@@ -73,8 +73,8 @@ CONFORMANCE("blocks of every number and size give the same copy") {
   two_files files(ctx, where);
   const std::string data = pattern(50'003);
   fill(files.from, data);
-  for (const std::size_t depth : {1u, 2u, 3u, 16u, 64u}) {
-    for (const std::size_t block : {1u, 4096u, 8192u, 1u << 20}) {
+  for (const std::size_t depth : {0u, 1u, 2u, 3u, 16u, 64u}) {
+    for (const std::size_t block : {0u, 4096u, 5000u, 8192u, 1u << 20}) {
       files.to.resize(0);
       const auto how = copy_options{
           .only = transfer_mechanism::read_write, .depth = depth, .block_bytes = block};
@@ -230,6 +230,21 @@ CONFORMANCE("progress only grows, and ends with everything") {
     CHECK(seen.back() == data.size());
     for (std::size_t i = 1; i < seen.size(); ++i) CHECK(seen[i - 1] < seen[i]);
   }
+}
+
+namespace {
+
+std::uint64_t told_bytes = 0;
+void tell_bytes(std::uint64_t bytes) { told_bytes = bytes; }
+
+}  // namespace
+
+CONFORMANCE("the progress of a copy goes to a plain function, too") {
+  beck::io_context ctx(context_options());
+  two_files files(ctx, where);
+  fill(files.from, pattern(10'000));
+  files.copy(ctx, copy_options{.progress = tell_bytes});
+  CHECK(told_bytes == 10'000);
 }
 
 CONFORMANCE("a copy takes a handler, a future and a coroutine") {

@@ -135,6 +135,17 @@ CONFORMANCE("a part of a file arrives, and nothing around it") {
   }
 }
 
+CONFORMANCE("blocks of 0 bytes, and 0 of them, count as the least that there may be") {
+  for (const auto which : mechanisms) {
+    beck::io_context ctx(context_options());
+    sending s(ctx, where, 50'000);
+    s.exchange(ctx, 0, beck::to_the_end,
+               transmit_options{.only = which, .depth = 0, .block_bytes = 0});
+    CHECK_FALSE(s.error);
+    CHECK(s.arrived == s.data);
+  }
+}
+
 CONFORMANCE("a file that ends before its length gives eof, and how much was sent") {
   for (const auto which : mechanisms) {
     beck::io_context ctx(context_options());

@@ -38,6 +38,10 @@ using beck::test::output_of;
 using beck::test::waiting_child;
 namespace error = beck::error;
 
+template <class Texts>
+concept takes_double_braces = requires { Texts({{"-n", "a"}}); };
+static_assert(!takes_double_braces<beck::detail::process_texts>);
+
 CONFORMANCE_ON(kernel, "arguments reach the program as they are, also empty ones and with spaces") {
   beck::io_context ctx(context_options());
   readable_pipe from(ctx);

@@ -118,9 +118,7 @@ CONFORMANCE_ON(shareable, "a relay inside a strand of a shared context carries b
   std::string there(text.size(), '\0');
   error_code ended = error::interrupted;
   using socket = beck::local::stream_protocol::socket;
-  auto carry = [&]() -> beck::task<> {
-    ended = (co_await beck::relay(near.b, far.b)).error();
-  };
+  auto carry = [&]() -> beck::task<> { ended = (co_await beck::relay(near.b, far.b)).error(); };
   auto send = [&text](socket& to) -> beck::task<> {
     beck::ignore(co_await async_write(to, buffer(text)));
     to.shutdown(socket::shutdown_send);

@@ -124,6 +124,21 @@ CONFORMANCE("a relay through buffers carries the same, also through tiny ones") 
                                     transfer_mechanism::read_write);
 }
 
+CONFORMANCE("a relay with a buffer of 0 bytes carries one byte after the other") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx, {.only = transfer_mechanism::read_write, .buffer_bytes = 0});
+  std::string got_text(5, '\0');
+  outcome got;
+  write(r.client(), buffer("hello", 5));
+  r.client().shutdown(local_connection::socket::shutdown_send);
+  r.server().shutdown(local_connection::socket::shutdown_send);
+  async_read(r.server(), buffer(got_text), note(got));
+  beck::test::run_all(ctx);
+  CHECK(got.ok());
+  CHECK(got_text == "hello");
+  CHECK(r.report.forth.ended);
+}
+
 CONFORMANCE(
     "a relay by a mechanism that only files have ends at once, and both streams stay open") {
   for (const transfer_mechanism only :
@@ -229,7 +244,7 @@ bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
 
 }  // namespace
 
-CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than linger()") {
+CONFORMANCE("a side that takes no more and stays silent holds a relay for linger_timeout at most") {
   for (const transfer_mechanism only : every_way) {
     beck::io_context ctx(context_options());
     relayed<local_connection> r(ctx, {.only = only, .linger_timeout = beck::duration(20'000'000)});
@@ -242,7 +257,7 @@ CONFORMANCE("a side that takes no more and stays silent holds a relay no longer 
   }
 }
 
-CONFORMANCE("last words that the other side leaves unread hold a relay no longer than linger()") {
+CONFORMANCE("last words that the other side leaves unread hold a relay for linger_timeout") {
   beck::io_context ctx(context_options());
   relayed<local_connection> r(ctx, relay_options{.linger_timeout = beck::duration(20'000'000)});
   for (int i = 0; i < 20; ++i) {  // until the relay takes no more
