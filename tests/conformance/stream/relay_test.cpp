@@ -124,21 +124,6 @@ CONFORMANCE("a relay through buffers carries the same, also through tiny ones") 
                                     transfer_mechanism::read_write);
 }
 
-CONFORMANCE("a relay with a buffer of 0 bytes carries one byte after the other") {
-  beck::io_context ctx(context_options());
-  relayed<local_connection> r(ctx, {.only = transfer_mechanism::read_write, .buffer_bytes = 0});
-  std::string got_text(5, '\0');
-  outcome got;
-  write(r.client(), buffer("hello", 5));
-  r.client().shutdown(local_connection::socket::shutdown_send);
-  r.server().shutdown(local_connection::socket::shutdown_send);
-  async_read(r.server(), buffer(got_text), note(got));
-  beck::test::run_all(ctx);
-  CHECK(got.ok());
-  CHECK(got_text == "hello");
-  CHECK(r.report.forth.ended);
-}
-
 CONFORMANCE(
     "a relay by a mechanism that only files have ends at once, and both streams stay open") {
   for (const transfer_mechanism only :
