@@ -146,7 +146,7 @@ std::string limits_help() {
   const limits defaults;
   std::string text;
   for (const row& r : rows)
-    text += fmt::format("  {:14}{}\n", r.name, value_text(r.of, r.get(defaults)));
+    text += fmt::format("  {:19}{}\n", r.name, value_text(r.of, r.get(defaults)));
   return text;
 }
 

@@ -360,7 +360,7 @@ class Errors(ServeCase):
 
     def test_help_names_every_limit_with_its_default(self):
         text = run("--help").stdout
-        for name in ("connections", "idle", "head", "head_bytes", "body_rate", "linger_bytes"):
+        for name in ("connections", "handshake_timeout", "head_timeout", "head_bytes", "unread_body_bytes", "linger_bytes"):
             self.assertRegex(text, rf"(?m)^  {name} +\S+$")
         self.assertIn("75s", text)
         self.assertRegex(run("--version").stdout, r"^beck-serve \d+\.\d+")
