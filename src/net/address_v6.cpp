@@ -2,6 +2,7 @@
 //
 // The text of an IPv6 address: the parser of RFC 4291 2.2 and the canonical form of RFC 5952 4
 // and 5.
+#include <algorithm>
 #include <beck/net/address.hpp>
 #include <beck/net/address_v6.hpp>
 #include "net/address_text.hpp"
@@ -108,14 +109,13 @@ text_writer<address_v6::text_max> write(const address_v6& a) noexcept {
 }
 
 bool read(std::string_view text, address_v6& a) noexcept {
-  std::size_t percent = 0;
-  while (percent < text.size() && text[percent] != '%') ++percent;
-  text_reader in(std::string_view(text.data(), percent));
+  const std::size_t percent = std::min(text.find('%'), text.size());
+  text_reader in(text.substr(0, percent));
   address_v6::bytes_type bytes;
   if (!read_groups(in, bytes)) return false;
   std::uint32_t scope_id = 0;
   if (percent != text.size()) {
-    text_reader scope(std::string_view(text.data() + percent + 1, text.size() - percent - 1));
+    text_reader scope(text.substr(percent + 1));
     if (!scope.take_number(10, 10, 0xffffffff, scope_id) || !scope.at_end()) return false;
   }
   a = address_v6(bytes, scope_id);

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "testing/world_access.hpp"
+#include <beck/testing/check.hpp>
+#include <beck/testing/tape.hpp>
 
 namespace beck::testing::sim {
 using namespace detail;

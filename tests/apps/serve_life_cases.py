@@ -360,7 +360,8 @@ class Errors(ServeCase):
 
     def test_help_names_every_limit_with_its_default(self):
         text = run("--help").stdout
-        for name in ("connections", "handshake_timeout", "head_timeout", "head_bytes", "unread_body_bytes", "linger_bytes"):
+        names = "connections handshake_timeout head_timeout head_bytes unread_body_bytes linger_bytes"
+        for name in names.split():
             self.assertRegex(text, rf"(?m)^  {name} +\S+$")
         self.assertIn("75s", text)
         self.assertRegex(run("--version").stdout, r"^beck-serve \d+\.\d+")
