@@ -126,7 +126,7 @@ void dump_writer::put_place(const std::source_location& at) noexcept {
 void dump_writer::put_one(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t bytes = std::min(text.size(), pending_.size() - size_);
-    std::copy_n(text.data(), bytes, pending_.data() + size_);
+    text.copy(pending_.data() + size_, bytes);
     size_ += bytes;
     text.remove_prefix(bytes);
     if (size_ == pending_.size()) flush();

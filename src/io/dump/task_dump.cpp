@@ -163,7 +163,7 @@ std::string_view tasks_word(std::uint64_t count) noexcept {
 std::string_view without_unit(const number_text& age) noexcept {
   std::size_t bytes = 0;
   while (age.text()[bytes] != ' ') ++bytes;
-  return {age.text().data(), bytes};
+  return age.text().substr(0, bytes);
 }
 std::string_view unit_of(const number_text& age) noexcept {
   std::string_view unit = age.text();
