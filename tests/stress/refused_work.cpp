@@ -127,7 +127,7 @@ awaitable<> refused_work::exchange_datagrams() {
   expect(n == 5 && std::string(room) == "hello");
 }
 
-awaitable<> refused_work::relay(stream& a, stream& b) { co_await relay(a, b); }
+awaitable<> refused_work::relay(stream& a, stream& b) { co_await beck::relay(a, b); }
 
 awaitable<> refused_work::relay_streams() {
   pair near(context_);
