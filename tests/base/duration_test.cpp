@@ -106,6 +106,9 @@ TEST_CASE("durations compare with each other and with std::chrono's") {
   CHECK(duration(1) < 1ms);
   CHECK(1ms > duration(1));
   CHECK(duration::zero() == duration());
+  CHECK(duration::seconds(-3) == -3s);
+  CHECK(duration::seconds(10'000'000'000) == duration::max());
+  CHECK(duration::seconds(-10'000'000'000) == duration::min());
   CHECK(duration::min() < duration::zero());
 }
 

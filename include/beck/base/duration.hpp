@@ -56,6 +56,12 @@ class duration {
   /// Returns the number of nanoseconds.
   constexpr long long nanoseconds() const noexcept { return ns_; }
 
+  /// Returns `count` seconds, saturating.
+  static constexpr duration seconds(long long count) noexcept {
+    long long ns = 0;
+    if (!__builtin_mul_overflow(count, ns_per_second, &ns)) return duration(ns);
+    return count < 0 ? min() : max();
+  }
   /// Returns zero.
   static constexpr duration zero() noexcept { return duration(); }
   /// Returns the least duration.

@@ -15,7 +15,6 @@ namespace beck::http {
 
 /// The limits of a client. To limit the time of a whole call, use beck::timeout().
 ///   http::client web(ctx, {.connections = 20, .head_timeout = 5s, .redirects = 3});
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct client_options {
   /// The greatest number of connections to an origin (scheme, host and port). 0 counts as 1.
   std::size_t per_origin = 8;
@@ -28,24 +27,24 @@ struct client_options {
 
   /// How long an idle connection is kept for further calls, or less if the server says so in
   /// Keep-Alive: 15 s.
-  duration idle_timeout = duration(15'000'000'000);
+  duration idle_timeout = duration::seconds(15);
   /// How long the lookup of a name and the connection may take: 3 s. Error beyond it: connect_late.
-  duration connect_timeout = duration(3'000'000'000);
+  duration connect_timeout = duration::seconds(3);
   /// How long the server may take no byte of a request: 30 s. Error beyond it: send_late.
-  duration send_timeout = duration(30'000'000'000);
+  duration send_timeout = duration::seconds(30);
   /// How long the head of the reply may take after the end of the request, with all 1xx replies
   /// before it: 60 s. Error beyond it: head_late.
-  duration head_timeout = duration(60'000'000'000);
+  duration head_timeout = duration::seconds(60);
   /// The slowest average rate of a body, in bytes a second, enforced once reads have waited for it
   /// for `body_grace`. Error below it: body_late. 0: no limit, as for streams of rare events.
   std::uint32_t body_rate = 240;
   /// How long reads wait for a body in all before `body_rate` is enforced: 5 s.
-  duration body_grace = duration(5'000'000'000);
+  duration body_grace = duration::seconds(5);
   /// How long a read waits for the next byte of a body: 30 s. Error beyond it: body_late.
-  duration body_timeout = duration(30'000'000'000);
+  duration body_timeout = duration::seconds(30);
   /// How long a request with call::expect_continue() waits for "100 Continue" before it sends its
   /// body without it: 1 s.
-  duration continue_timeout = duration(1'000'000'000);
+  duration continue_timeout = duration::seconds(1);
 
   /// The bounds of heads. Requires as response_parser.
   head_limits heads = {};

@@ -15,7 +15,6 @@ namespace beck::http {
 
 /// The limits of a server:
 ///   http::server server(handler, {.bodies = {.body_bytes = 4096}, .connections = 100});
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct limits {
   /// The bounds of heads. Requires as request_parser.
   head_limits heads = {};
@@ -38,28 +37,28 @@ struct limits {
   std::size_t handshakes = 1'000;
 
   /// How long the handshake of a layer, such as TLS, may take: 10 s. The connection is then closed.
-  duration handshake_timeout = duration(10'000'000'000);
+  duration handshake_timeout = duration::seconds(10);
   /// How long a connection may be idle, before its first byte and between two requests: 75 s. The
   /// connection is then closed.
-  duration idle_timeout = duration(75'000'000'000);
+  duration idle_timeout = duration::seconds(75);
   /// How long a head may take from its first byte on: 10 s. The server then answers 408.
-  duration head_timeout = duration(10'000'000'000);
+  duration head_timeout = duration::seconds(10);
   /// The slowest average rate of a body, in bytes a second, enforced once the server has waited for
   /// it for `body_grace`. The server then answers 408. 0: no limit.
   std::uint32_t body_rate = 240;
   /// How long the server waits for a body in all before `body_rate` is enforced: 5 s.
-  duration body_grace = duration(5'000'000'000);
+  duration body_grace = duration::seconds(5);
   /// How long the server waits for the next byte of a body: 30 s. It then answers 408.
-  duration body_timeout = duration(30'000'000'000);
+  duration body_timeout = duration::seconds(30);
   /// How many bytes of a body the server reads and drops if the handler has not read them, 64 KiB.
   /// If more are left when the head of the reply is written, or chunks whose end has not arrived,
   /// the reply says "Connection: close" and the connection ends after it.
   std::size_t unread_body_bytes = 65'536;
   /// How long a peer may take no byte of a reply: 30 s. The connection is then cut.
-  duration send_timeout = duration(30'000'000'000);
+  duration send_timeout = duration::seconds(30);
   /// For how long the server reads on after the last reply of a connection: 2 s. Without that, a
   /// client that is still sending would lose the reply to a reset.
-  duration linger_timeout = duration(2'000'000'000);
+  duration linger_timeout = duration::seconds(2);
   /// How many bytes the server reads on after the last reply of a connection, 16 MiB.
   std::size_t linger_bytes = 16'777'216;
 };

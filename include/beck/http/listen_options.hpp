@@ -13,8 +13,7 @@ class stream_layer;
 
 namespace beck::http {
 
-/// The settings of server::listen(). Trivially destructible, so that it may stand in braces inside
-/// a co_await expression.
+/// The settings of server::listen().
 struct listen_options {
   /// A socket that another part of the program, or another process, has opened: a listening stream
   /// socket of TCP or UNIX. The server duplicates it. The caller still owns it: it can be handed

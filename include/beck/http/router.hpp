@@ -10,8 +10,7 @@
 
 namespace beck::http {
 
-/// The settings of a route. Trivially destructible, so that it may stand in braces inside a
-/// co_await expression.
+/// The settings of a route.
 struct route_options {
   /// The greatest number of bytes of a body. 0: body_limits::body_bytes of the server.
   std::uint64_t body_bytes = 0;

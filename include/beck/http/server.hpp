@@ -159,7 +159,7 @@ class server {
   /// response is then no longer sent. Idempotent: a later call may shorten the grace, but not
   /// extend it.
   void stop(duration grace = default_grace) noexcept;
-  static constexpr duration default_grace = duration(20'000'000'000);
+  static constexpr duration default_grace = duration::seconds(20);
   /// Returns whether stop() was called, or run() has received its signal. During
   /// run_options::notice_timeout the server still accepts, so that a handler can tell a load
   /// balancer. Thread: any.
@@ -183,7 +183,6 @@ class server {
 
 /// The settings of run():
 ///   return http::run(server, {.contexts = 4, .objects = {sessions, caches}});
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct run_options {
   /// How many per_context a run() may have.
   static constexpr std::size_t objects_max = 8;

@@ -27,22 +27,21 @@ constexpr parse_limits client_parse_limits() noexcept {
 
 /// The limits of a client, and its name. The time of a single command is limited by
 /// beck::timeout(), which goes around it.
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct client_options {
   /// How long the lookup of a name, the connection and the handshake of a layer may take; then the
   /// attempt fails with beck::error::timeout.
-  duration connect_timeout = duration(5'000'000'000);
+  duration connect_timeout = duration::seconds(5);
   /// How long commands wait for a connection while there is none; then they end with the reason for
   /// that, and outcome::not_sent.
-  duration hold_timeout = duration(10'000'000'000);
+  duration hold_timeout = duration::seconds(10);
   /// Whether commands that wait end as soon as an attempt to connect has failed.
   bool fails_fast = false;
   /// The time without a byte from the server after which it is sent a PING.
-  duration ping_interval = duration(2'000'000'000);
+  duration ping_interval = duration::seconds(2);
   /// The time without a byte from the server after which the connection is closed, with
   /// error::server_silent, unless it reads on of a write that fills the socket. More than
   /// ping_interval.
-  duration silence_timeout = duration(10'000'000'000);
+  duration silence_timeout = duration::seconds(10);
   /// The greatest number of calls that wait to be sent, and of those that wait for a lane. Then:
   /// error::queue_full.
   std::size_t waiting = 1'048'576;
@@ -54,7 +53,7 @@ struct client_options {
   /// The greatest number of lanes at a time; then client::lane() waits. 0 counts as 1.
   std::uint32_t lanes = 16;
   /// How long an idle connection is kept for the next lane.
-  duration idle_timeout = duration(10'000'000'000);
+  duration idle_timeout = duration::seconds(10);
   /// The number of commands behind which an ECHO with a random text is sent. If its reply is
   /// another one, the connection is closed with protocol_error::failed_guard: this finds replies
   /// that are out of step, as behind a faulty proxy, before many have reached other calls. Requires

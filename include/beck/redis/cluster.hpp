@@ -27,7 +27,6 @@ enum class read_preference : std::uint8_t {
 using enum read_preference;
 
 /// The settings of a cluster.
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct cluster_options {
   /// Decides whether a node may be connected to. Must not throw.
   using permission = bool (*)(std::string_view host, std::uint16_t port);

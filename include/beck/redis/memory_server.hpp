@@ -17,7 +17,6 @@
 namespace beck::redis {
 
 /// The settings of a memory_server.
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct memory_server_options {
   /// The password of the user "default", valid until the constructor of the server returns. Empty:
   /// none.

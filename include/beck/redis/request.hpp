@@ -21,7 +21,6 @@ namespace beck::redis {
 
 /// Bounds of commands, for the program that sends and for a server that receives. The defaults are
 /// the limits of redis-server. A request with a command beyond them has error::request_too_large.
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct request_limits {
   /// The greatest number of arguments of a command, its name included.
   std::size_t arguments = 1'048'576;

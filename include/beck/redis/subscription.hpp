@@ -50,7 +50,6 @@ enum class overflow_policy : std::uint8_t {
 using enum overflow_policy;
 
 /// The limits of a subscription.
-/// Trivially destructible, so that it may stand in braces inside a co_await expression.
 struct subscription_options {
   /// Which messages are lost when the queue is full. The connection is read on in any case, since
   /// it carries the replies of others.

@@ -44,7 +44,7 @@ struct relay_options {
   /// How long the relay continues without progress after one stream has refused bytes: that stream
   /// may be silent, or the other one leave its bytes unread, for this long. The end may take twice
   /// that time. Default: 10 s.
-  duration linger_timeout = duration(10'000'000'000);
+  duration linger_timeout = duration::seconds(10);
   /// A function that is called as `function(const relay_report&)` whenever bytes were passed on or
   /// a direction has ended. It must outlive the relay, and must not throw.
   detail::progress_sink<const relay_report&> progress = {};

@@ -31,14 +31,14 @@ struct limits {
   bool drop_when_full = false;
   /// How long a read waits without receiving anything before a ping is sent. duration::max(): no
   /// pings. Default: 30 s.
-  duration ping_interval = duration(30'000'000'000);
+  duration ping_interval = duration::seconds(30);
   /// How long the peer may send nothing after a ping. Error beyond it: pong_late. Default: 10 s.
-  duration pong_timeout = duration(10'000'000'000);
+  duration pong_timeout = duration::seconds(10);
   /// How long the peer may take no byte of the output. Error beyond it: send_late. Default: 30 s.
-  duration send_timeout = duration(30'000'000'000);
+  duration send_timeout = duration::seconds(30);
   /// How long the end of a connection may take, from the first close frame, or from an error, to
   /// the end of the socket. Error beyond it: close_late. Default: 3 s.
-  duration close_timeout = duration(3'000'000'000);
+  duration close_timeout = duration::seconds(3);
 };
 static_assert(std::is_trivially_destructible_v<limits>);
 

@@ -17,7 +17,7 @@ namespace beck::http::detail {
 namespace {
 
 /// Returns the options with a place for a connection at least, and not too many redirects.
-client_options clamped(client_options bounds) noexcept {
+client_options within_bounds(client_options bounds) noexcept {
   bounds.per_origin = std::max<std::size_t>(bounds.per_origin, 1);
   bounds.connections = std::max<std::size_t>(bounds.connections, 1);
   bounds.redirects = std::min(bounds.redirects, 10U);
@@ -80,7 +80,7 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
 }
 
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
-    : executor_(std::move(executor)), bounds_(clamped(bounds)) {}
+    : executor_(std::move(executor)), bounds_(within_bounds(bounds)) {}
 
 client_pool::~client_pool() = default;
 

@@ -17,7 +17,7 @@ namespace detail {
 namespace {
 
 /// Returns the limits with a place for a connection and a handshake at least.
-limits clamped(limits bounds) noexcept {
+limits within_bounds(limits bounds) noexcept {
   bounds.connections = std::max<std::size_t>(bounds.connections, 1);
   bounds.handshakes = std::max<std::size_t>(bounds.handshakes, 1);
   return bounds;
@@ -26,7 +26,7 @@ limits clamped(limits bounds) noexcept {
 }  // namespace
 
 server_state::server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
-    : handler_(handler), table_(table), bounds_(clamped(bounds)) {}
+    : handler_(handler), table_(table), bounds_(within_bounds(bounds)) {}
 
 void server_state::behind_proxy(std::string_view proxies, field how) {
   if (how != field::x_forwarded_for && how != field::forwarded)

@@ -26,7 +26,7 @@ beck::detail::fixed_text<64> name_to_send(std::string_view name) noexcept {
 }
 
 /// Returns the options with values that count, and with this name.
-client_options kept_options(client_options how, std::string_view name) noexcept {
+client_options within_bounds(client_options how, std::string_view name) noexcept {
   how.in_flight = std::max(how.in_flight, 1U);
   how.attempts = std::max(how.attempts, 1U);
   how.lanes = std::max(how.lanes, 1U);
@@ -39,7 +39,7 @@ client_options kept_options(client_options how, std::string_view name) noexcept 
 sender::sender(const any_io_executor& executor, const client_options& how) noexcept
     : executor_(executor),
       name_(name_to_send(how.name)),
-      bounds_(kept_options(how, {name_.data(), name_.size()})) {}
+      bounds_(within_bounds(how, {name_.data(), name_.size()})) {}
 
 execution::execution(sender_ref of) noexcept : sender_(std::move(of)) {
   set_limits(sender_->bounds().replies);
