@@ -28,8 +28,8 @@ void session(tcp::socket socket) {
   while (greeter.goes_on()) {
     const std::size_t size = socket.read_some(beck::buffer(data), ec);
     if (ec) return;
-    const std::string replies = greeter.replies_to({data, size});
-    beck::write(socket, beck::buffer(replies), ec);
+    const std::string responses = greeter.responses_to({data, size});
+    beck::write(socket, beck::buffer(responses), ec);
     if (ec) return;
   }
 }

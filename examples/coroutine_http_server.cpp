@@ -22,8 +22,8 @@ beck::task<> session(tcp::socket socket) {
   while (greeter.goes_on()) {
     const auto [ec, size] = co_await socket.async_read_some(beck::buffer(data));
     if (ec) co_return;
-    const std::string replies = greeter.replies_to({data, size});
-    const auto [write_ec, sent] = co_await beck::async_write(socket, beck::buffer(replies));
+    const std::string responses = greeter.responses_to({data, size});
+    const auto [write_ec, sent] = co_await beck::async_write(socket, beck::buffer(responses));
     if (write_ec) co_return;
   }
 }

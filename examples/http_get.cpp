@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Gets URLs, all at once, over at most 8 connections to a server. Prints a line for each: status,
-// bytes and URL, or why there is no reply. The bodies are read as streams and dropped.
+// bytes and URL, or why there is no response. The bodies are read as streams and dropped.
 //   http_get [--roots FILE] URL...
 // https is verified against the system's roots, or those of the file.
 #include <beck/coro/co_spawn.hpp>
@@ -18,7 +18,7 @@ namespace http = beck::http;
 
 namespace {
 
-constexpr beck::duration limit(30'000'000'000);  // for a reply's head, redirects included
+constexpr beck::duration limit(30'000'000'000);  // for a response's head, redirects included
 
 /// Returns whether the URL was got whole, with status 200.
 beck::task<bool> get(http::client& web, std::string url) {
@@ -28,7 +28,7 @@ beck::task<bool> get(http::client& web, std::string url) {
     std::printf("--- %s\n", why.empty() ? got.error().message().c_str() : why.c_str());
     co_return false;
   }
-  const http::reply page = std::move(got).value();
+  const http::client_response page = std::move(got).value();
   unsigned long long bytes = 0;
   char part[16384];
   for (;;) {

@@ -43,8 +43,8 @@ class http_proxy {
       r.send(late ? "the server takes too long\n" : "the server cannot be reached\n");
       co_return;
     }
-    const http::reply in = std::move(got).value();
-    copy_reply(in, r);
+    const http::client_response in = std::move(got).value();
+    copy_response(in, r);
     co_await send_body(in, r);
   }
 
@@ -71,7 +71,7 @@ class http_proxy {
     out.set(field::x_forwarded_host, q.get(field::host)).set(field::x_forwarded_proto, scheme_);
     out.add("Via", "1.1 beck");
   }
-  static void copy_reply(const http::reply& in, http::response& r) {
+  static void copy_response(const http::client_response& in, http::response& r) {
     const unsigned number = http::number_of(in.status());
     r.status(number > 599 ? 502 : number);  // no status of HTTP
     for (const http::field_view f : in.head()) {
@@ -82,7 +82,7 @@ class http_proxy {
     }
   }
 
-  /// Forwards the body of a request, until the server has replied or either side is gone.
+  /// Forwards the body of a request, until the server has responded or either side is gone.
   static beck::task<> send_body(http::request& q, http::call& out) {
     if (q.head().framing() == http::body_framing::none) co_return;
     if (q.head().framing() == http::body_framing::length)
@@ -96,13 +96,14 @@ class http_proxy {
       if (sent) co_return;  // async_finish() tells why
     }
   }
-  /// Forwards the body of a reply. An exception cuts the connection: half a reply is no reply.
-  static beck::task<> send_body(const http::reply& in, http::response& r) {
+  /// Forwards the body of a response. An exception cuts the connection: half a response is no
+  /// response.
+  static beck::task<> send_body(const http::client_response& in, http::response& r) {
     char part[16384];
     for (;;) {
       const auto [read, n] = co_await in.body().async_read_some(beck::buffer(part));
       if (read == beck::error::eof) co_return;
-      if (read) throw std::runtime_error("the reply has ended too early");
+      if (read) throw std::runtime_error("the response has ended too early");
       const auto [sent, m] = co_await beck::async_write(r, beck::buffer(part, n));
       if (sent) co_return;
     }

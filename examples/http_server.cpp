@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An HTTP server that replies with the small files of one directory. A handler is a coroutine here,
-// so other requests are served while it waits for a file.
+// An HTTP server that responds with the small files of one directory. A handler is a coroutine
+// here, so other requests are served while it waits for a file.
 //   http_server PORT DIRECTORY        port 0: any free one; it is printed
 //   ab -c 100 -n 1000000 http://127.0.0.1:PORT/data_4K.html
 #include <beck/coro/co_spawn.hpp>
@@ -26,29 +26,29 @@ class small_files {
  public:
   explicit small_files(const char* directory) : directory_(directory) {}
 
-  beck::task<> operator()(http::request& request, http::response& reply) const {
+  beck::task<> operator()(http::request& request, http::response& response) const {
     char room[256];
     const http::decoded_path asked = http::decode_path(request.path(), beck::buffer(room));
     const std::string name(asked.path.substr(asked.path.empty() ? 0 : 1));
     const bool is_name = !name.empty() && name[0] != '.' && name.find('/') == name.npos;
     if (asked.error != http::path_error::none || !is_name) {
-      reply.status(http::status::not_found).send("no such file\n");
+      response.status(http::status::not_found).send("no such file\n");
       co_return;
     }
     const std::string path = directory_ + '/' + name;
-    beck::random_access_file file(reply.get_executor());
+    beck::random_access_file file(response.get_executor());
     const auto opened = co_await file.async_open(path.c_str(), beck::file_object::read_only);
     if (!opened || file.size() > file_bytes_max) {
-      reply.status(http::status::not_found).send("no such file\n");
+      response.status(http::status::not_found).send("no such file\n");
       co_return;
     }
     std::string text(file.size(), '\0');
     const auto [ec, bytes] = co_await beck::async_read_at(file, 0, beck::buffer(text));
     if (ec) {
-      reply.status(http::status::internal_server_error).send("the file cannot be read\n");
+      response.status(http::status::internal_server_error).send("the file cannot be read\n");
       co_return;
     }
-    reply.set(http::field::content_type, http::media_type_of(name)).send(text);
+    response.set(http::field::content_type, http::media_type_of(name)).send(text);
   }
 
  private:

@@ -55,22 +55,22 @@ struct listener {
 class chat {
  public:
   /// GET /rooms/{room}?name=...
-  beck::task<> join(http::request& request, http::response& reply) {
+  beck::task<> join(http::request& request, http::response& response) {
     std::string name;
     const bool good =
         http::decode_parameter(http::query_parameters(request.query()).get("name"), name);
     const std::string room(request.param("room"));
     if (!good || name.empty() || name.size() > name_bytes_max || room.size() > name_bytes_max ||
         !is_text(name)) {
-      reply.status(400).send("a name and a room of 1 to 60 bytes of text, please\n");
+      response.status(400).send("a name and a room of 1 to 60 bytes of text, please\n");
       co_return;
     }
     if (members_.size() >= members_max || is_taken(name, room)) {
-      reply.status(409).send("the name is taken, or the house is full\n");
+      response.status(409).send("the name is taken, or the house is full\n");
       co_return;
     }
     auto accepted = co_await websocket::accept(
-        request, reply,
+        request, response,
         websocket::accept_options{.limits = websocket::limits{.message_bytes = 4096,
                                                               .queue_bytes = 65'536,
                                                               .drop_when_full = true}});
@@ -93,14 +93,14 @@ class chat {
   }
 
   /// GET /events: server-sent events, as the type EventSource of browsers reads them.
-  beck::task<> events(http::request& request, http::response& reply) {
-    reply.set(http::field::content_type, "text/event-stream");
-    reply.set(http::field::cache_control, "no-store");
+  beck::task<> events(http::request& request, http::response& response) {
+    response.set(http::field::content_type, "text/event-stream");
+    response.set(http::field::cache_control, "no-store");
     if (request.method() == http::method::head) co_return;  // no write would ever fail
     const auto here = listeners_.emplace(listeners_.end());
     std::string text = news();
     for (;;) {
-      const auto sent = co_await beck::async_write(reply, beck::buffer(text));
+      const auto sent = co_await beck::async_write(response, beck::buffer(text));
       if (!sent) break;
       auto next = co_await here->news.async_receive();
       if (!next) break;  // closed: the listener did not keep up
@@ -165,8 +165,9 @@ class chat {
 int main(int argc, char** argv) {
   chat all;
   http::router site;
-  site.get("/", [](http::request&, http::response& reply) {
-    reply.set(http::field::content_type, "text/html; charset=utf-8").send(example::web_chat_page);
+  site.get("/", [](http::request&, http::response& response) {
+    response.set(http::field::content_type, "text/html; charset=utf-8")
+        .send(example::web_chat_page);
   });
   site.get("/rooms/{room}", [&all](http::request& q, http::response& r) { return all.join(q, r); });
   site.get("/events", [&all](http::request& q, http::response& r) { return all.events(q, r); });

@@ -11,10 +11,10 @@ beck_library(beck_http
     http/client/client_error.cpp
     http/client/client_exchange.cpp
     http/client/client_pool.cpp
-    http/client/client_reply.cpp
     http/client/client_request.cpp
+    http/client/received_response.cpp
     http/files/file_listing.cpp
-    http/files/file_reply.cpp
+    http/files/file_response.cpp
     http/files/file_site.cpp
     http/files/listing_page.cpp
     http/files/static_files.cpp
@@ -51,12 +51,12 @@ beck_library(beck_http
     http/server/per_context.cpp
     http/server/phase_clock.cpp
     http/server/posix_listener.cpp
-    http/server/reply_file.cpp
-    http/server/reply_output.cpp
-    http/server/reply_side.cpp
     http/server/request_body.cpp
     http/server/request_side.cpp
     http/server/response.cpp
+    http/server/response_file.cpp
+    http/server/response_output.cpp
+    http/server/response_side.cpp
     http/server/route_table.cpp
     http/server/router.cpp
     http/server/run.cpp
@@ -68,6 +68,7 @@ beck_library(beck_http
     http/client.hpp
     http/client_error.hpp
     http/client_options.hpp
+    http/client_response.hpp
     http/conditions.hpp
     http/connector.hpp
     http/content_coding.hpp
@@ -82,13 +83,12 @@ beck_library(beck_http
     http/limits.hpp
     http/listen_options.hpp
     http/media_type.hpp
-    http/metrics.hpp
     http/method.hpp
+    http/metrics.hpp
     http/parser.hpp
     http/per_context.hpp
     http/range.hpp
     http/refusal.hpp
-    http/reply.hpp
     http/request.hpp
     http/response.hpp
     http/router.hpp

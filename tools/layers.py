@@ -115,7 +115,7 @@ SEAM = set(
 SEAM_EXCEPTIONS = {
     "src/http/server/listener.cpp": ("accept_into_operation", "socket_calls"),
     "src/http/server/listener.hpp": ("accept_into_operation",),
-    "src/http/server/reply_file.cpp": ("file_call", "file_transfer", "io_op", "op_kind"),
+    "src/http/server/response_file.cpp": ("file_call", "file_transfer", "io_op", "op_kind"),
 }
 # Functions that are declared in base/, and need what only a layer above knows.
 DEFINED_ABOVE = ("report_dropped",)

@@ -24,13 +24,13 @@ struct log_entry {
   unsigned minor_version = 1;
   std::string_view referer;
   std::string_view user_agent;
-  unsigned status = 0;           ///< 0: there was no reply
+  unsigned status = 0;           ///< 0: there was no response
   std::uint64_t sent_bytes = 0;  ///< of the body
   std::uint64_t received_bytes = 0;
   std::int64_t time_ns = 0;  ///< of the end, since 1970
   std::int64_t duration_ns = 0;
   std::string_view refusal;  ///< in words; empty: none. Then there may be no method and target
-  bool cut = false;          ///< the reply is not whole
+  bool cut = false;          ///< the response is not whole
   std::string handshake;     ///< the reason why a handshake of TLS has failed; empty: none has
 };
 

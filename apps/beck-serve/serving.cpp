@@ -93,7 +93,7 @@ log_entry entry_of(const http::exchange_record& record, std::string_view client,
     entry.user_agent = record.request->get(http::field::user_agent);
   }
   entry.status = record.status;
-  entry.sent_bytes = record.reply_bytes;
+  entry.sent_bytes = record.response_bytes;
   entry.received_bytes = record.request_bytes;
   entry.time_ns = beck::system_now().nanoseconds();
   entry.duration_ns = record.time.nanoseconds();
@@ -122,9 +122,9 @@ http::server make_server(const settings& asked, const http::server* self) {
     throw wrong_usage(fmt::format("--metrics {}: a path has no braces", asked.metrics));
   http::router site;
   try {
-    site.get(asked.metrics, [self](http::request&, http::response& reply) {
-      reply.set(http::field::content_type, http::metrics_type);
-      reply.send(http::metrics_text(self->stats()));
+    site.get(asked.metrics, [self](http::request&, http::response& response) {
+      response.set(http::field::content_type, http::metrics_type);
+      response.send(http::metrics_text(self->stats()));
     });
     site.mount("/", files);
   } catch (const std::invalid_argument& e) {

@@ -76,7 +76,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
   set_fields(ask, key, texts);
   auto got = co_await ask.async_finish();
   if (got.error()) co_return result(got.error(), stream());
-  http::reply answer = std::move(got).value();
+  http::client_response answer = std::move(got).value();
   if (answer.status() != http::status::switching_protocols) {
     const error_code ec(static_cast<int>(http::number_of(answer.status())), rejection_category());
     co_return result(ec, stream());

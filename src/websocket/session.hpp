@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <beck/coro/task.hpp>
-#include <beck/http/reply.hpp>
+#include <beck/http/client_response.hpp>
 #include <beck/http/tunnel.hpp>
 #include <beck/websocket/stream.hpp>
 

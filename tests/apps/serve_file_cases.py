@@ -20,13 +20,13 @@ class Files(ServeCase):
         self.write("a/movie.mp4", data)
         self.write("empty.txt", "")
         server = self.serve()
-        reply = server.ask("/a/movie.mp4")
-        self.assertEqual((reply.status, reply["Content-Type"]), (200, "video/mp4"))
-        self.assertEqual(reply.body, data)
+        response = server.ask("/a/movie.mp4")
+        self.assertEqual((response.status, response["Content-Type"]), (200, "video/mp4"))
+        self.assertEqual(response.body, data)
         self.assertEqual(server.ask("/empty.txt").body, b"")
         head = server.ask("/a/movie.mp4", "HEAD")
         self.assertEqual(head["Content-Length"], "3000000")
-        self.assertEqual(head["ETag"], reply["ETag"])
+        self.assertEqual(head["ETag"], response["ETag"])
 
     def test_conditions(self):
         self.write("a", "text")
@@ -65,9 +65,9 @@ class Files(ServeCase):
         got, tag = b"", server.ask("/a", "HEAD")["ETag"]
         while len(got) < len(data):
             end = min(len(got) + 700_000, len(data)) - 1
-            reply = server.ask("/a", Range=f"bytes={len(got)}-{end}", If_Range=tag)
-            self.assertEqual(reply.status, 206)
-            got += reply.body
+            response = server.ask("/a", Range=f"bytes={len(got)}-{end}", If_Range=tag)
+            self.assertEqual(response.status, 206)
+            got += response.body
         self.assertEqual(got, data)
 
     def test_folders_have_an_index_or_a_slash_or_nothing(self):
@@ -140,9 +140,9 @@ class Attacks(ServeCase):
         paths += ["/up/", "/top/", "/pipe", "/pipe/"]
         paths += [f"//{self.folder}/secret.txt", f"{self.folder}/secret.txt", "/proc/self/environ"]
         for path in paths:
-            reply = server.talk(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
-            self.assertRegex(reply, rb"^HTTP/1\.1 40[04] ", path)
-            self.assertNotIn(self.SECRET, reply)
+            response = server.talk(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+            self.assertRegex(response, rb"^HTTP/1\.1 40[04] ", path)
+            self.assertNotIn(self.SECRET, response)
         self.assertEqual(server.ask("/a.txt").body, b"a")
 
     def test_a_file_without_permission_is_403(self):
@@ -179,10 +179,10 @@ class Attacks(ServeCase):
         self.assertEqual((self.site / "a.txt").read_bytes(), b"a")
 
     def test_no_100_is_sent_for_a_body_that_is_refused(self):
-        reply = self.serve().talk(
+        response = self.serve().talk(
             b"PUT /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
         )
-        self.assertRegex(reply, rb"^HTTP/1\.1 405 ")
+        self.assertRegex(response, rb"^HTTP/1\.1 405 ")
 
     def test_limits_of_heads(self):
         server = self.serve("--limit", "head_bytes=4K", "--limit", "target_bytes=1000", "--limit", "fields=20")
@@ -255,9 +255,9 @@ class OldKernel(ServeCase):
             for path, status, body in (("/a", 200, b"file a"), ("/sub/b", 200, b"file b"), ("/near", 200, b"file b"),
                                        ("/far", 404, None), ("/absolute", 404, None), ("/nothing", 404, None)):
                 with self.subTest(error=error, path=path):
-                    reply = server.ask(path)
-                    self.assertEqual(reply.status, status)
+                    response = server.ask(path)
+                    self.assertEqual(response.status, status)
                     if body is not None:
-                        self.assertEqual(reply.body, body)
+                        self.assertEqual(response.body, body)
             self.assertIn(b"sub/", server.ask("/").body)
             self.assertEqual(server.stop(), 0)

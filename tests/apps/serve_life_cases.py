@@ -177,9 +177,9 @@ class Sockets(ServeCase):
         (self.site / "metrics").write_text("a file")
         server = self.serve("--metrics", "/metrics")
         server.ask("/none")
-        reply = server.ask("/metrics")
-        self.assertEqual((reply.status, reply["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
-        self.assertRegex(reply.body, rb"(?m)^beck_http_exchanges_total 1$")
+        response = server.ask("/metrics")
+        self.assertEqual((response.status, response["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        self.assertRegex(response.body, rb"(?m)^beck_http_exchanges_total 1$")
         plain = self.serve()
         for target in ("/a", "/metrics/", "/none", "/"):
             for method in ("GET", "PUT", "OPTIONS"):
@@ -205,7 +205,7 @@ class AccessLog(ServeCase):
     def test_combined(self):
         server = self.serve("--access-log", self.log)
         server.ask("/a?b=c", Referer="http://x/", User_Agent="me")
-        self.lines(1)  # a line is written when its handler has ended, which may be after the reply
+        self.lines(1)  # a line is written when its handler has ended, which may be after the response
         server.talk(b"GET / HTTP/1.1\r\n\r\n")
         first, refused = self.lines(2)
         self.assertRegex(

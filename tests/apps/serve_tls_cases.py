@@ -31,14 +31,14 @@ class Tls(ServeCase):
         return ["--cert", chain, "--key", key]
 
     def ask_tls(self, server, identity, path="/"):
-        """One request by a client that trusts `identity` alone; gives the reply and the server's certificate."""
+        """One request by a client that trusts `identity` alone; gives the response and the server's certificate."""
         trust = ssl.create_default_context(cafile=identity[1])
         with trust.wrap_socket(server.connect(), server_hostname="localhost") as connection:
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
             with connection.makefile("rb") as stream:
-                reply = read_body(stream, read_head(stream))
+                response = read_body(stream, read_head(stream))
                 self.assertEqual(stream.read(), b"")  # and close_notify: ssl tells an end without it
-                return reply, connection.getpeercert()["subject"][0][0][1]
+                return response, connection.getpeercert()["subject"][0][0][1]
 
     def test_files_over_https(self):
         own = self.identity("own", "first")

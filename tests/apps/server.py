@@ -18,8 +18,8 @@ LIMIT_S = 30
 program = Path("beck-serve")
 
 
-class Reply:
-    """A reply: status, fields by their names in lower case, body."""
+class Response:
+    """A response: status, fields by their names in lower case, body."""
 
     def __init__(self, status, fields, body):
         self.status, self.fields, self.body = status, fields, body
@@ -29,7 +29,7 @@ class Reply:
 
 
 def read_head(stream):
-    """Reads the head of a reply; gives None at the end of the connection."""
+    """Reads the head of a response; gives None at the end of the connection."""
     line = stream.readline()
     if not line:
         return None
@@ -39,23 +39,23 @@ def read_head(stream):
         name, value = re.fullmatch(rb"([!-9;-~]+): (.*)\r\n", line).groups()
         assert name.lower() not in fields, f"{name} twice"
         fields[name.decode().lower()] = value.decode("latin-1")
-    return Reply(status, fields, b"")
+    return Response(status, fields, b"")
 
 
-def read_body(stream, reply, is_head=False):
+def read_body(stream, response, is_head=False):
     """Reads the body, which has to be whole."""
-    if is_head or reply.status in (204, 304):
-        return reply
-    if reply["Transfer-Encoding"] == "chunked":
+    if is_head or response.status in (204, 304):
+        return response
+    if response["Transfer-Encoding"] == "chunked":
         while size := int(stream.readline(), 16):
-            reply.body += stream.read(size)
+            response.body += stream.read(size)
             assert stream.readline() == b"\r\n"
         assert stream.readline() == b"\r\n"
     else:
-        length = int(reply["Content-Length"])
-        reply.body = stream.read(length)
-        assert len(reply.body) == length, f"{len(reply.body)} bytes of {length}"
-    return reply
+        length = int(response["Content-Length"])
+        response.body = stream.read(length)
+        assert len(response.body) == length, f"{len(response.body)} bytes of {length}"
+    return response
 
 
 class Program:

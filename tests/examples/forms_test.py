@@ -99,7 +99,7 @@ class Http(unittest.TestCase):
         yield from (("blocking_http_server", form, "automatic") for form in ("one", "threads", "pool"))
         yield from (("coroutine_http_server", "", backend) for backend in backends())
 
-    def test_all_forms_give_the_same_replies(self):
+    def test_all_forms_give_the_same_responses(self):
         chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
         last = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         closing = self.REPLY.replace(b"12\r\n", b"12\r\nConnection: close\r\n")
@@ -134,10 +134,10 @@ class Files(unittest.TestCase):
                 (directory / ".hidden").write_bytes(b"secret")
                 (directory / "large").write_bytes(b"x" * ((1 << 20) + 1))
                 port = stack.enter_context(server("http_server", str(directory), backend=backend))
-                reply = exchange(port, b"GET /data_4K.html HTTP/1.0\r\n\r\n")
-                self.assertTrue(reply.endswith(b"\r\n\r\n" + text))
-                self.assertIn(b"Content-Type: text/html", reply)
-                self.assertIn(b"Connection: close", reply)
+                response = exchange(port, b"GET /data_4K.html HTTP/1.0\r\n\r\n")
+                self.assertTrue(response.endswith(b"\r\n\r\n" + text))
+                self.assertIn(b"Content-Type: text/html", response)
+                self.assertIn(b"Connection: close", response)
                 self.assertIn(b"Content-Length: 0\r\n", exchange(port, b"GET /empty HTTP/1.0\r\n\r\n"))
                 for target in (b"/none", b"/", b"/.hidden", b"/../x", b"/%2e%2e/x", b"/a%2Fb", b"/large", b"//x"):
                     refused = exchange(port, b"GET " + target + b" HTTP/1.0\r\n\r\n")

@@ -25,7 +25,7 @@ class Origin(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     LONG = bytes(i % 251 for i in range(300_000))
 
-    def reply(self, status, body=b"", **fields):
+    def response(self, status, body=b"", **fields):
         self.send_response(status)
         for name, value in fields.items():
             self.send_header(name, value)
@@ -36,7 +36,7 @@ class Origin(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.asked.append((self.path, dict(self.headers)))
         if self.path == "/redirect":
-            self.reply(302, Location="/long")
+            self.response(302, Location="/long")
         elif self.path == "/chunks":
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
@@ -50,12 +50,12 @@ class Origin(BaseHTTPRequestHandler):
         elif self.path == "/held":
             self.server.held.set()
             self.server.go_on.wait(LIMIT_S)
-            self.reply(200, b"held")
+            self.response(200, b"held")
         else:
-            self.reply(200 if self.path.startswith("/long") else 404, self.LONG)
+            self.response(200 if self.path.startswith("/long") else 404, self.LONG)
 
     def do_POST(self):
-        self.reply(201, self.rfile.read(int(self.headers["Content-Length"])), X="posted")
+        self.response(201, self.rfile.read(int(self.headers["Content-Length"])), X="posted")
 
     def log_message(self, *_):
         pass
@@ -160,25 +160,25 @@ class HttpProxy(unittest.TestCase):
 
     def ask(self, client, method, path, body=None):
         client.request(method, path, body, {"Connection": "keep-alive, X-Hop", "X-Hop": "1", "X-End": "2"})
-        reply = client.getresponse()
-        return reply.status, reply.read(), reply
+        response = client.getresponse()
+        return response.status, response.read(), response
 
-    def test_requests_and_replies_pass_and_fields_of_a_connection_do_not(self):
+    def test_requests_and_responses_pass_and_fields_of_a_connection_do_not(self):
         for backend in programs_test.backends():
             with self.subTest(backend=backend), origin() as (server, url), self.proxy(url, backend) as (_, client):
                 for _ in range(2):  # over one connection
                     self.assertEqual(self.ask(client, "GET", "/long?a=b")[:2], (200, Origin.LONG))
                 self.assertEqual(self.ask(client, "GET", "/chunks")[:2], (200, b"one" + b"two" * 5000))
                 self.assertEqual(self.ask(client, "GET", "/none")[0], 404)
-                status, body, reply = self.ask(client, "POST", "/", Origin.LONG)
-                self.assertEqual((status, body, reply.headers["X"]), (201, Origin.LONG, "posted"))
+                status, body, response = self.ask(client, "POST", "/", Origin.LONG)
+                self.assertEqual((status, body, response.headers["X"]), (201, Origin.LONG, "posted"))
                 path, fields = server.asked[0]
                 self.assertEqual(path, "/long?a=b")
                 self.assertEqual(fields["X-Forwarded-For"], "127.0.0.1")
                 self.assertEqual(fields["X-End"], "2")
                 self.assertNotIn("X-Hop", fields)
 
-    def test_a_server_that_is_not_there_or_stops_halfway_is_no_good_reply(self):
+    def test_a_server_that_is_not_there_or_stops_halfway_is_no_good_response(self):
         for backend in programs_test.backends():
             with self.subTest(backend=backend), self.proxy(f"http://127.0.0.1:{unused_port()}", backend) as (_, client):
                 self.assertEqual(self.ask(client, "GET", "/")[:2], (502, b"the server cannot be reached\n"))
@@ -198,8 +198,8 @@ class HttpProxy(unittest.TestCase):
                     for _ in range(100_000):  # until it no longer listens
                         programs_test.connect(client.port).close()
                 server.go_on.set()
-                reply = client.getresponse()
-                self.assertEqual((reply.status, reply.read()), (200, b"held"))
+                response = client.getresponse()
+                self.assertEqual((response.status, response.read()), (200, b"held"))
                 self.assertEqual(started.wait(LIMIT_S), 0)
 
 

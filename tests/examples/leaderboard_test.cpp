@@ -29,7 +29,7 @@ struct got {
 task<> ask(http::call call, got& to) {
   auto finished = co_await call.async_finish();
   if (finished.error()) co_return;
-  const http::reply r = std::move(finished).value();
+  const http::client_response r = std::move(finished).value();
   auto text = co_await r.body().async_read_all(100'000);
   if (text.error()) co_return;
   to = {http::number_of(r.status()), std::move(*text), std::string(r.get(http::field::retry_after)),

@@ -63,7 +63,7 @@ struct outcome {
 
 /// Finishes a call, maybe within a limit.
 task<outcome> finish(sim::world& world, beck::http::detail::call_finish call) {
-  beck::io_result<http::reply> got;
+  beck::io_result<http::client_response> got;
   if (world.random().chance(0.1)) {
     const auto limit = beck::duration(static_cast<long long>(world.random().below(4'000'000)));
     got = co_await beck::timeout(std::move(call), limit);
@@ -72,7 +72,7 @@ task<outcome> finish(sim::world& world, beck::http::detail::call_finish call) {
   }
   outcome to;
   if (got.error()) co_return to;
-  const http::reply r = std::move(got).value();
+  const http::client_response r = std::move(got).value();
   auto text = co_await r.body().async_read_all(100'000);
   if (text.error()) co_return to;
   to.status = http::number_of(r.status());
@@ -155,7 +155,8 @@ struct viewer {
 };
 
 /// Reads a stream up to its end, and checks each event.
-task<> read(sim::world& world, world_site& site, http::reply stream, viewer& me, record& sum) {
+task<> read(sim::world& world, world_site& site, http::client_response stream, viewer& me,
+            record& sum) {
   ++sum.total.streams;
   std::string bytes;
   std::set<std::string> changes;

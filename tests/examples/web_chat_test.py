@@ -147,24 +147,24 @@ class WebChat(unittest.TestCase):
     def test_the_page_and_the_events(self, _, port):
         with connection_to(port) as client:
             client.request("GET", "/")
-            reply = client.getresponse()
-            self.assertIn(b"new WebSocket(", reply.read())
-            self.assertEqual(reply.headers["Content-Type"], "text/html; charset=utf-8")
+            response = client.getresponse()
+            self.assertIn(b"new WebSocket(", response.read())
+            self.assertEqual(response.headers["Content-Type"], "text/html; charset=utf-8")
         with connection_to(port) as client:
             client.request("GET", "/events")
-            reply = client.getresponse()
-            self.assertEqual(reply.headers["Content-Type"], "text/event-stream")
-            self.assertEqual(reply.readline(), b"data: 0 in all rooms\n")
+            response = client.getresponse()
+            self.assertEqual(response.headers["Content-Type"], "text/event-stream")
+            self.assertEqual(response.readline(), b"data: 0 in all rooms\n")
             ann = Member(port, "/rooms/one?name=Ann")
             self.assertEqual(ann.status, 101)
-            self.assertEqual([reply.readline() for _ in range(2)], [b"\n", b"data: 1 in all rooms\n"])
+            self.assertEqual([response.readline() for _ in range(2)], [b"\n", b"data: 1 in all rooms\n"])
 
     @each_backend
     def test_the_head_of_the_events_ends(self, _, port):
         with connection_to(port) as client:
             client.request("HEAD", "/events")
-            reply = client.getresponse()
-            self.assertEqual((reply.read(), reply.headers["Content-Type"]), (b"", "text/event-stream"))
+            response = client.getresponse()
+            self.assertEqual((response.read(), response.headers["Content-Type"]), (b"", "text/event-stream"))
             client.request("GET", "/")  # over the same connection
             self.assertEqual(client.getresponse().status, 200)
 

@@ -72,12 +72,12 @@ std::vector<unique_fd> connect_all(std::uint16_t port, int count) {
   return all;
 }
 
-/// Returns how many of the clients have got their own reply.
+/// Returns how many of the clients have got their own response.
 int count_answered(const std::vector<unique_fd>& all) {
   int answered = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto replies = replies_in(read_to_end(all[i]));
-    if (replies.size() == 1 && replies[0].body == "/" + std::to_string(i)) ++answered;
+    const auto responses = responses_in(read_to_end(all[i]));
+    if (responses.size() == 1 && responses[0].body == "/" + std::to_string(i)) ++answered;
   }
   return answered;
 }

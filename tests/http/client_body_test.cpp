@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Long bodies of replies: received into the buffer of the reader, and not a byte further.
+// Long bodies of responses: received into the buffer of the reader, and not a byte further.
 #include <beck/http/client.hpp>
 
 #include <string>
@@ -18,7 +18,7 @@ task<> collect_parts(http::detail::call_finish operation, std::size_t most, outc
   auto got = co_await std::move(operation);
   to.ec = got.error();
   if (!got.error()) {
-    const http::reply r = std::move(got).value();
+    const http::client_response r = std::move(got).value();
     std::string part(most, '\0');
     while (!to.body_ec) {
       auto read = co_await r.body().async_read_some(beck::buffer(part));

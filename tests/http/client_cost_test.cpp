@@ -59,7 +59,7 @@ task<> call_often(http::client& web, std::string url, std::string body, int roun
     auto answered = co_await std::move(got);
     CHECK(!answered.error());
     if (answered.error()) co_return;
-    const http::reply r = std::move(answered).value();
+    const http::client_response r = std::move(answered).value();
     std::size_t bytes = 0;
     while (!r.body().is_whole()) {
       auto read = co_await r.body().async_read_some(room);
@@ -72,7 +72,7 @@ task<> call_often(http::client& web, std::string url, std::string body, int roun
   }
 }
 
-/// Counts calls whose reply has a body of `bytes` bytes, which takes `receives` receives.
+/// Counts calls whose response has a body of `bytes` bytes, which takes `receives` receives.
 void check_calls(const std::string& body, std::size_t bytes, int receives) {
   http::test::call_counts calls;
   plain_server server;

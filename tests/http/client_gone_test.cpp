@@ -116,7 +116,7 @@ CONFORMANCE_OVER_BOTH("http: a client that has left before its handler waits is 
   s.peers.back().socket.shutdown(ip::tcp::socket::shutdown_send, ec);
   all.answers = true;
   s.run_until([&] { return s.server.stats().connections == 0; });
-  CHECK(all.told == 1);     // its reply is sent: the connection is not lost
+  CHECK(all.told == 1);     // its response is sent: the connection is not lost
   CHECK(all.stopped == 1);  // the pipelined request behind it
   CHECK(s.server.stats().exchanges == 2);
   CHECK(one.sent);
@@ -213,7 +213,7 @@ CONFORMANCE_OVER_BOTH("http: at the limit of connections those whose client has 
       CHECK(s.ask(last_get("/")).size() == 1);
       all.news.set();
       s.wait_for(stays, 1);
-      CHECK(stays.replies().at(0).body == "news");
+      CHECK(stays.responses().at(0).body == "news");
       s.stop(beck::duration(1'000'000));
       all.kept.clear();
     }
@@ -228,14 +228,14 @@ CONFORMANCE_OVER_BOTH("http: a stop of the server stops handlers that wait for e
   s.run_until([&] { return all.waiting == 2; });
   s.server.stop();
   s.run_until([&] { return one.done; });
-  CHECK(one.replies().at(0).status == 503);
-  CHECK(has(one.replies()[0].fields, "Connection: close"));
+  CHECK(one.responses().at(0).status == 503);
+  CHECK(has(one.responses()[0].fields, "Connection: close"));
   CHECK(all.stopped == 1);
   CHECK(!other.done);
   CHECK(s.server.stats().failed == 0);
   all.news.set();
   s.run_until([&] { return s.ended; });
-  CHECK(other.replies().at(0).body == "news");
+  CHECK(other.responses().at(0).body == "news");
 }
 
 CONFORMANCE_OVER_BOTH(
@@ -267,7 +267,7 @@ CONFORMANCE_OVER_BOTH(
         CHECK(s.server.stats().failed == 0);
         REQUIRE(seen.has_value());
         CHECK(seen->status == 400);
-        if (!resets) CHECK(one.replies().at(0).status == 400);
+        if (!resets) CHECK(one.responses().at(0).status == 400);
       }
     }
   }

@@ -101,7 +101,7 @@ TEST_CASE("http client limits: no connection within 3 s") {
   CHECK(w.client.stats().connections == 0);
 }
 
-TEST_CASE("http client limits: a head that does not come, whatever 1xx replies come before it") {
+TEST_CASE("http client limits: a head that does not come, whatever 1xx responses come before it") {
   client_world w;
   outcome& silent = w.get();
   w.world.run_for(59s);
@@ -185,7 +185,7 @@ TEST_CASE("http client limits: time that the reader takes for itself does not co
   bool done = false;
   const auto use = [&]() -> task<> {
     auto got = co_await w.client.async_get("http://10.0.0.1/");
-    const http::reply r = std::move(got).value();
+    const http::client_response r = std::move(got).value();
     beck::steady_timer pause(w.far, beck::duration(100'000'000'000));
     beck::ignore(co_await pause.async_wait());
     auto all = co_await r.body().async_read_all(200'000);

@@ -30,11 +30,11 @@ struct ending {
   int count = 0;
 };
 
-/// Gets the head of a reply.
-http::reply head_of(client_site& s, std::string_view path = "/") {
-  http::reply got;
+/// Gets the head of a response.
+http::client_response head_of(client_site& s, std::string_view path = "/") {
+  http::client_response got;
   bool done = false;
-  s.web->async_get(s.url(path), [&](error_code ec, http::reply r) {
+  s.web->async_get(s.url(path), [&](error_code ec, http::client_response r) {
     CHECK(!ec);
     got = std::move(r);
     done = true;
@@ -52,7 +52,7 @@ CONFORMANCE("http client: of two reads at once the second one ends, and takes no
     const std::string head("HTTP/1.1 200 OK\r\n");
     s.server.will(chunked ? head + "Transfer-Encoding: chunked\r\n\r\n"
                           : head + "Content-Length: 10\r\n\r\n");
-    http::reply r = head_of(s);
+    http::client_response r = head_of(s);
     char first[64] = {};
     char second[64] = {};
     ending a, b;
@@ -81,7 +81,7 @@ CONFORMANCE("http client: of two reads at once the second one ends, and takes no
 CONFORMANCE("http client: a read beside one of all the body ends, and takes no byte") {
   client_site s;
   s.server.will("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234");
-  http::reply r = head_of(s);
+  http::client_response r = head_of(s);
   std::string all;
   ending more;
   char room[64] = {};
@@ -152,9 +152,9 @@ CONFORMANCE("http client: a write beside the end of its call, or behind it, ends
   c.async_write_some(beck::buffer("more", 4), beside.note());
   s.run_until([&] { return beside.count == 1; });
   CHECK(beside.ec == error::already_started);
-  s.server.push(0, ok("reply"));
+  s.server.push(0, ok("response"));
   s.run_until([&] { return got.done; });
-  CHECK(got.body == "reply");
+  CHECK(got.body == "response");
   c.async_write_some(beck::buffer("more", 4), behind.note());
   s.run_until([&] { return behind.count == 1; });
   CHECK(behind.ec == std::errc::invalid_argument);

@@ -58,7 +58,7 @@ TEST_CASE("docs/http-client.md has the default and the name of each limit") {
 TEST_CASE("docs/http-client.md has a row for each error, and each has a text of its own") {
   constexpr const char* names[] = {
       "bad_url",      "no_tls",           "too_many_waiting",   "connect_late",
-      "send_late",    "head_late",        "body_late",          "no_reply",
+      "send_late",    "head_late",        "body_late",          "no_response",
       "cut_short",    "too_many_interim", "too_many_redirects", "unexpected_upgrade",
       "wrong_length", "connector_failed"};
   constexpr std::size_t errors = std::size(names);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # usage: client_peers.sh EXAMPLES_DIR
 # The client against servers that know nothing of beck: nginx and Go's net/http, straight and through the proxy of the
-# examples. Ends with 0 if every reply is what it should be; leaves out a server that is not installed, and says so.
+# examples. Ends with 0 if every response is what it should be; leaves out a server that is not installed, and says so.
 set -euo pipefail
 examples=$(cd "$1" && pwd)
 room=$(mktemp -d)
@@ -120,11 +120,11 @@ GO
   port=$(listening "$room/go.port")
   requests Go "http://127.0.0.1:$port"
   timeout 60 "$examples/http_get" "http://127.0.0.1:$port/cut" >"$room/out" && failures=$((failures + 1))
-  if grep -q "before the reply was whole after 9 bytes" "$room/out"; then
-    echo "ok: Go: a reply that is cut short"
+  if grep -q "before the response was whole after 9 bytes" "$room/out"; then
+    echo "ok: Go: a response that is cut short"
   else
     failures=$((failures + 1))
-    echo "FAILED: Go: a reply that is cut short"
+    echo "FAILED: Go: a response that is cut short"
     cat "$room/out"
   fi
 else

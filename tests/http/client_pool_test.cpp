@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pool of a client: reuse, waiting, redirects, replies that nobody reads, and what an
+// The pool of a client: reuse, waiting, redirects, responses that nobody reads, and what an
 // exchange costs.
 #include <beck/http/client.hpp>
 
@@ -34,7 +34,7 @@ CONFORMANCE("http client pool: one connection serves call after call") {
   CHECK(s.web->stats().made == 1);
   CHECK(s.web->stats().reused == 4);
   CHECK(s.web->stats().idle == 1);
-  CHECK(s.web->stats().replies == 5);
+  CHECK(s.web->stats().responses == 5);
   s.web->close_idle();
   CHECK(s.web->stats().connections == 0);
   CHECK(s.web->stats().discarded == 1);
@@ -129,7 +129,8 @@ CONFORMANCE("http client pool: a byte or an end while idle discards a connection
   CHECK(s.server.connections() == 3);
 }
 
-CONFORMANCE("http client pool: bytes behind a reply end its connection, and reach no other call") {
+CONFORMANCE(
+    "http client pool: bytes behind a response end its connection, and reach no other call") {
   client_site s;
   const std::string evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
   s.server.will(ok("a") + evil);
@@ -162,16 +163,16 @@ CONFORMANCE("http client pool: a call is sent again only once") {
   s.server.will("", after::end);
   s.server.will("", after::end);
   s.server.will(ok("never"));
-  CHECK(s.get().ec == http::client_error::no_reply);
+  CHECK(s.get().ec == http::client_error::no_response);
   CHECK(s.web->stats().retries == 1);
 }
 
-CONFORMANCE("http client pool: a reply that is dropped keeps its connection if it was there") {
+CONFORMANCE("http client pool: a response that is dropped keeps its connection if it was there") {
   client_site s;
   const auto drop = [&](std::string text) {
     s.server.will(std::move(text));
     bool done = false;
-    s.web->async_get(s.url(), [&](error_code ec, http::reply r) {
+    s.web->async_get(s.url(), [&](error_code ec, http::client_response r) {
       CHECK(!ec);
       CHECK(r);
       done = true;
@@ -193,12 +194,12 @@ CONFORMANCE("http client pool: cancelled calls leave nothing behind") {
   int ended = 0;
   beck::cancellation_signal stop[3];
   for (auto& one : stop) {  // the first one is asked, the others wait
-    s.web->async_get(s.url(),
-                     beck::bind_cancellation_slot(one.slot(), [&](error_code ec, http::reply r) {
-                       CHECK(ec == error::operation_aborted);
-                       CHECK(!r);
-                       ++ended;
-                     }));
+    s.web->async_get(s.url(), beck::bind_cancellation_slot(
+                                  one.slot(), [&](error_code ec, http::client_response r) {
+                                    CHECK(ec == error::operation_aborted);
+                                    CHECK(!r);
+                                    ++ended;
+                                  }));
   }
   s.run_until([&] { return s.server.requests.size() == 1; });
   CHECK(s.web->stats().waiting == 2);
@@ -222,7 +223,7 @@ CONFORMANCE("http client pool: a cancelled read loses no byte") {
   bool done = false;
   const auto use = [&](http::client& web) -> task<> {
     auto got = co_await web.async_get(s.url());
-    const http::reply r = std::move(got).value();
+    const http::client_response r = std::move(got).value();
     char part[6];
     auto read = co_await r.body().async_read_some(beck::buffer(part));
     CHECK(read.value() == 3);
@@ -249,7 +250,7 @@ CONFORMANCE("http client pool: the end of a client ends everything under way") {
   bool reading = false;
   const auto read = [&](http::client& web) -> task<> {
     auto got = co_await web.async_get(s.url());
-    const http::reply r = std::move(got).value();
+    const http::client_response r = std::move(got).value();
     reading = true;
     auto all = co_await r.body().async_read_all(10);
     read_ended = all.error();

@@ -48,9 +48,10 @@ CONFORMANCE_ON(beck::test::sim,
   const std::string body(1000, 'p');
   http::call put(*s.web, http::method::put, s.url());
   unsigned status = 0;
-  put.expect_continue().async_finish(beck::buffer(body), [&](error_code, http::reply got) {
-    if (got) status = beck::http::number_of(got.status());
-  });
+  put.expect_continue().async_finish(beck::buffer(body),
+                                     [&](error_code, http::client_response got) {
+                                       if (got) status = beck::http::number_of(got.status());
+                                     });
   s.run_until([&] { return s.server.requests.size() == 2; });  // with its body, after a second
   s.server.answers_early = true;
   s.run_until([&] { return status != 0; });

@@ -167,13 +167,13 @@ struct outcome {
   bool done = false;
 };
 
-/// Waits for a reply and reads its body.
+/// Waits for a response and reads its body.
 inline task<> collect(detail::call_finish operation, outcome& to) {
   auto got = co_await std::move(operation);
   to.ec = got.error();
   to.failure = got->error_text();
   if (!got.error()) {
-    const reply r = std::move(got).value();
+    const client_response r = std::move(got).value();
     to.status = beck::http::number_of(r.status());
     to.head_field = r.get("X");
     to.url = r.url();

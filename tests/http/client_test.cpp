@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The client over real and simulated sockets: what it sends, what it makes of replies.
+// The client over real and simulated sockets: what it sends, what it makes of responses.
 #include <beck/http/client.hpp>
 
 #include <beck/io/steady_timer.hpp>
@@ -120,7 +120,7 @@ CONFORMANCE("http client: a body is written as a stream, in chunks or by its len
     CHECK(none.value() == 0);
     wrote = co_await beck::async_write(chunks, beck::buffer("more", 4));
     auto first = co_await chunks.async_finish();
-    const http::reply answered = std::move(first).value();
+    const http::client_response answered = std::move(first).value();
     auto text = co_await answered.body().async_read_all(100);
     CHECK(text.value() == "chunks");
     http::call length(web, http::method::put, s.url("/l"));
@@ -200,7 +200,7 @@ CONFORMANCE("http client: writes wait while the server takes nothing") {
   CHECK(writes < 999);
 }
 
-CONFORMANCE("http client: an early error reply stops the stream, and is the result") {
+CONFORMANCE("http client: an early error response stops the stream, and is the result") {
   client_site s;
   s.server.answers_early = true;
   s.server.will("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nno\n");
@@ -215,7 +215,7 @@ CONFORMANCE("http client: an early error reply stops the stream, and is the resu
     }
     CHECK(ec == beck::errc::broken_pipe);
     auto got = co_await large.async_finish();
-    const http::reply answered = std::move(got).value();
+    const http::client_response answered = std::move(got).value();
     CHECK(beck::http::number_of(answered.status()) == 413);
     auto text = co_await answered.body().async_read_all(100);
     CHECK(text.value() == "no\n");
@@ -226,7 +226,7 @@ CONFORMANCE("http client: an early error reply stops the stream, and is the resu
   CHECK(s.web->stats().connections == 0);  // half a request is never followed by another one
 }
 
-CONFORMANCE("http client: a body is sent behind 100 Continue, and not behind another reply") {
+CONFORMANCE("http client: a body is sent behind 100 Continue, and not behind another response") {
   client_site s;
   s.server.continues = true;
   s.server.will(ok("a"));
@@ -262,7 +262,7 @@ CONFORMANCE("http client: a stream waits for 100 Continue as well") {
   CHECK(s.server.requests.at(0).body == "abc");
 }
 
-CONFORMANCE("http client: replies without a body, by length, in chunks and to the end") {
+CONFORMANCE("http client: responses without a body, by length, in chunks and to the end") {
   client_site s;
   s.server.will("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");  // to HEAD
   s.server.will("HTTP/1.1 204 No Content\r\n\r\n");
@@ -284,7 +284,7 @@ CONFORMANCE("http client: replies without a body, by length, in chunks and to th
   CHECK(s.web->stats().idle == 1);
 }
 
-CONFORMANCE("http client: 1xx replies are skipped, but not without a bound") {
+CONFORMANCE("http client: 1xx responses are skipped, but not without a bound") {
   client_site s({.interim_bytes = 4'000});
   const std::string early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";  // 40 bytes
   std::string many;
@@ -306,7 +306,7 @@ CONFORMANCE("http client: 101 gives the stream away, if it was asked for") {
   const auto use = [&](http::client& web) -> task<> {
     http::call ask(web, http::method::get, s.url());
     auto got = co_await ask.upgrade("x").async_finish();
-    http::reply answered = std::move(got).value();
+    http::client_response answered = std::move(got).value();
     http::taken_stream taken = answered.take_over();
     CHECK(taken.read_ahead == "first bytes");
     CHECK_THROWS_AS(answered.take_over(), std::logic_error);
@@ -322,7 +322,7 @@ CONFORMANCE("http client: 101 gives the stream away, if it was asked for") {
   CHECK(s.get().ec == http::client_error::unexpected_upgrade);
 }
 
-CONFORMANCE("http client: a malformed reply is an error with a name, and ends its connection") {
+CONFORMANCE("http client: a malformed response is an error with a name, and ends its connection") {
   struct bad {
     const char* text;
     http::refusal why;
@@ -340,7 +340,7 @@ CONFORMANCE("http client: a malformed reply is an error with a name, and ends it
     CHECK(got.ec == one.why);
     CHECK(got.ec == beck::errc::bad_message);
     CHECK(contains(got.failure,
-                   "The reply is refused: " + std::string(beck::http::text_of(one.why))));
+                   "The response is refused: " + std::string(beck::http::text_of(one.why))));
     CHECK(contains(got.failure, s.url("").substr(7)));
     CHECK(s.web->stats().connections == 0);
   }
@@ -352,7 +352,7 @@ CONFORMANCE("http client: a malformed reply is an error with a name, and ends it
   CHECK(s.web->stats().connections == 0);
 }
 
-CONFORMANCE("http client: a reply that is cut short is never taken for a whole one") {
+CONFORMANCE("http client: a response that is cut short is never taken for a whole one") {
   for (const std::string& text :
        {ok("hello").substr(0, 20), ok("hello").substr(0, ok("hello").size() - 1),
         std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")}) {
@@ -368,7 +368,7 @@ CONFORMANCE("http client: a reply that is cut short is never taken for a whole o
   }
   client_site s;
   s.server.will("", after::end);
-  CHECK(s.get().ec == http::client_error::no_reply);
+  CHECK(s.get().ec == http::client_error::no_response);
 }
 
 CONFORMANCE("http client: read_all ends with message_size beyond its limit") {
@@ -379,7 +379,7 @@ CONFORMANCE("http client: read_all ends with message_size beyond its limit") {
   const auto use = [&](http::client& web) -> task<> {
     for (int i = 0; i < 2; ++i) {
       auto got = co_await web.async_get(s.url());
-      const http::reply r = std::move(got).value();
+      const http::client_response r = std::move(got).value();
       auto text = co_await r.body().async_read_all(5);
       CHECK(text.value_ == "12345");
       CHECK(text.error() == (i == 0 ? error_code() : make_error_code(std::errc::message_size)));
@@ -410,7 +410,7 @@ CONFORMANCE("http client: a large body arrives whole, in whatever pieces it is r
     const auto use = [&](http::client& web) -> task<> {
       for (int i = 0; i < 2; ++i) {
         auto got = co_await web.async_get(s.url());
-        const http::reply r = std::move(got).value();
+        const http::client_response r = std::move(got).value();
         std::string all, part(piece, ' ');
         for (;;) {
           auto read = co_await r.body().async_read_some(beck::buffer(part));
@@ -432,7 +432,7 @@ CONFORMANCE("http client: callbacks, and a time limit around a call") {
   client_site s;
   s.server.will(ok("x"));
   int calls = 0;
-  s.web->async_get(s.url(), [&](error_code ec, http::reply r) {
+  s.web->async_get(s.url(), [&](error_code ec, http::client_response r) {
     CHECK(!ec);
     CHECK(r.status() == http::status::ok);
     ++calls;

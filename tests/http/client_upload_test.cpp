@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies that come before their request has ended: refused ones, those that end the connection,
+// Responses that come before their request has ended: refused ones, those that end the connection,
 // and 101.
 #include <beck/http/client.hpp>
 
@@ -35,7 +35,7 @@ task<error_code> upload(http::call& to, int parts) {
 
 }  // namespace
 
-CONFORMANCE("http client: a reply that is refused during an upload fails the call") {
+CONFORMANCE("http client: a response that is refused during an upload fails the call") {
   const std::string early = "HTTP/1.1 103 Early Hints\r\n\r\n";
   const struct {
     std::string answer;
@@ -67,7 +67,7 @@ CONFORMANCE("http client: a reply that is refused during an upload fails the cal
   }
 }
 
-CONFORMANCE("http client: a reply that ends an upload with its connection is the result") {
+CONFORMANCE("http client: a response that ends an upload with its connection is the result") {
   client_site s;
   s.server.answers_early = true;
   s.server.will("HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", after::end);
@@ -87,7 +87,7 @@ CONFORMANCE("http client: a reply that ends an upload with its connection is the
   CHECK(s.web->stats().connections == 0);
 }
 
-CONFORMANCE("http client: a reply that was there before the upload ends its connection") {
+CONFORMANCE("http client: a response that was there before the upload ends its connection") {
   for (const bool streams : {false, true}) {
     CAPTURE(streams);
     client_site s;
@@ -97,7 +97,7 @@ CONFORMANCE("http client: a reply that was there before the upload ends its conn
     std::string text;
     const auto run = [&](http::client& web) -> task<> {
       http::call large(web, http::method::post, s.url());
-      http::reply r;
+      http::client_response r;
       if (streams) {
         large.content_length(body.size());
         const error_code ec = co_await upload(large, 10);
@@ -138,7 +138,7 @@ CONFORMANCE("http client: nobody else receives from a stream that is taken durin
     const error_code ec = co_await upload(ask, 100);
     CHECK(!ec);
     auto got = co_await ask.async_finish();
-    http::reply answered = std::move(got).value();
+    http::client_response answered = std::move(got).value();
     http::taken_stream taken = answered.take_over();
     s.server.push(0, "later");
     std::string all;
@@ -160,9 +160,9 @@ CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not
   client_site s;
   ip::tcp::acceptor acceptor(s.ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
   const std::string at = "http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
-  std::size_t replied = 0;
+  std::size_t responded = 0;
   bool done = false;
-  const auto reply_on = [&]() -> task<> {
+  const auto response_on = [&]() -> task<> {
     auto got = co_await acceptor.async_accept();
     ip::tcp::socket socket = std::move(got).value();
     std::string next = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
@@ -170,7 +170,7 @@ CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not
     for (error_code ec; !ec;) {
       auto wrote = co_await beck::async_write(socket, beck::buffer(next));
       if (wrote.error()) break;
-      replied += wrote.value_;
+      responded += wrote.value_;
       next.assign(65'536, 'b');
       auto read = co_await socket.async_read_some(beck::buffer(room));
       ec = read.error();
@@ -181,10 +181,10 @@ CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not
     beck::ignore(co_await upload(to, 3000));
     done = true;
   };
-  co_spawn(s.ctx, reply_on(), beck::detached);
+  co_spawn(s.ctx, response_on(), beck::detached);
   co_spawn(s.ctx, run(*s.web), beck::detached);
   s.run_until([&] { return done; });
-  CHECK(replied < 1'000'000);
+  CHECK(responded < 1'000'000);
   s.web.reset();
   s.settle();
 }

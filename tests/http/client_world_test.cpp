@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Thousands of calls in simulated worlds, with splits, resets, silence, cancellations and leaps of
-// the clock wherever the seed says: each call completes once, no reply belongs to another call, and
-// nothing is left.
+// the clock wherever the seed says: each call completes once, no response belongs to another call,
+// and nothing is left.
 #include <beck/http/client.hpp>
 #include <beck/http/server.hpp>
 
@@ -29,7 +29,7 @@ namespace sim = beck::testing::sim;
 
 namespace {
 
-/// The body of the reply to a path: it names the path, so that no other call's is taken for it.
+/// The body of the response to a path: it names the path, so that no other call's is taken for it.
 std::string body_of(std::string_view path) {
   std::string text;
   const std::size_t times = path.size() > 3 ? 1 + static_cast<std::size_t>(path[2] - '0') * 120 : 1;
@@ -37,8 +37,8 @@ std::string body_of(std::string_view path) {
   return text;
 }
 
-/// Replies as the second letter of the path says; to a body with its length.
-task<> reply_by_letter(http::request& q, http::response& r) {
+/// Responses as the second letter of the path says; to a body with its length.
+task<> response_by_letter(http::request& q, http::response& r) {
   const std::string path(q.path());
   const char kind = path.size() > 1 ? path[1] : 'p';
   std::size_t bytes = 0;
@@ -85,7 +85,7 @@ task<> caller(http::client& web, beck::testing::small_random random, tally& sum,
     const std::string url = origin + path;
     const std::string rows(static_cast<std::size_t>(random.below(9000)) + 1, 'r');
     ++sum.started;
-    beck::io_result<http::reply> got;
+    beck::io_result<http::client_response> got;
     if (what == 0) {
       got = co_await beck::timeout(web.async_get(url),
                                    beck::duration(static_cast<long long>(random.below(4'000'000))));
@@ -108,7 +108,7 @@ task<> caller(http::client& web, beck::testing::small_random random, tally& sum,
       continue;
     }
     {
-      const http::reply r = std::move(got).value();
+      const http::client_response r = std::move(got).value();
       if (r.status() == http::status::request_timeout) {  // the server's own limit
         ++sum.ended;
         continue;
@@ -116,7 +116,7 @@ task<> caller(http::client& web, beck::testing::small_random random, tally& sum,
       CHECK(r.status() == http::status::ok);
       if (what == 3) {
         ++sum.ended;
-        continue;  // the reply is dropped
+        continue;  // the response is dropped
       }
       auto text = co_await r.body().async_read_all(100'000);
       if (!text.error()) {
@@ -138,7 +138,7 @@ std::size_t calls_in_world(std::uint64_t seed) {
   if (seed % 3 == 0) how.calm();
   sim::world world(seed, how.buffer_sizes(1 + seed * 37 % 5000, 1 + seed * 91 % 5000));
   beck::io_context back(world.host("web")), far(world.host("far"));
-  http::server server(reply_by_letter, {.idle_timeout = seed % 4 == 0 ? 2ms : 75s});
+  http::server server(response_by_letter, {.idle_timeout = seed % 4 == 0 ? 2ms : 75s});
   server.listen(80);
   bool ended = false;
   co_spawn(back, server.serve(), [&](std::exception_ptr) { ended = true; });
@@ -175,8 +175,9 @@ std::size_t calls_in_world(std::uint64_t seed) {
   return whole;
 }
 
-/// A server that sends `text` cut off or reset at `at`, once, and a good reply to later requests.
-void reply_cut_at(const std::string& text, std::size_t at, after how, std::size_t piece) {
+/// A server that sends `text` cut off or reset at `at`, once, and a good response to later
+/// requests.
+void response_cut_at(const std::string& text, std::size_t at, after how, std::size_t piece) {
   sim::world world(at * 7 + piece, sim::settings().calm().buffer_sizes(4096, piece));
   beck::io_context back(world.host("web")), far(world.host("far"));
   scripted_server server(back, ip::tcp::endpoint(ip::tcp::v4(), 80));
@@ -199,7 +200,7 @@ void reply_cut_at(const std::string& text, std::size_t at, after how, std::size_
 
 }  // namespace
 
-TEST_CASE("http client worlds: each call completes once, and no reply belongs to another call") {
+TEST_CASE("http client worlds: each call completes once, and no response belongs to another call") {
   const auto worlds = static_cast<std::uint64_t>(std::max(beck::test::scaled(1000), 200));
   std::size_t whole = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
@@ -211,7 +212,7 @@ TEST_CASE("http client worlds: each call completes once, and no reply belongs to
 }
 
 TEST_CASE(
-    "http client worlds: a reply that ends or is reset at any byte is never taken for whole") {
+    "http client worlds: a response that ends or is reset at any byte is never taken for whole") {
   const std::string length = ok("hello world", "X: y\r\n");
   const std::string chunked =
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -219,8 +220,8 @@ TEST_CASE(
   for (const std::string& text : {length, chunked}) {
     for (std::size_t at = 0; at <= text.size(); ++at) {
       CAPTURE(at);
-      reply_cut_at(text, at, after::end, 1 + at % 5);
-      if (at != text.size()) reply_cut_at(text, at, after::reset, 4096);
+      response_cut_at(text, at, after::end, 1 + at % 5);
+      if (at != text.size()) response_cut_at(text, at, after::reset, 4096);
     }
   }
 }

@@ -25,11 +25,11 @@ namespace {
 struct counted : counted_server {
   using counted_server::counted_server;
 
-  /// Runs the server until `replies` replies have come that end in "hello\n".
-  std::string receive(int fd, int replies) {
+  /// Runs the server until `responses` responses have come that end in "hello\n".
+  std::string receive(int fd, int responses) {
     std::string text;
     char part[65536];
-    for (int found = 0; found < replies;) {
+    for (int found = 0; found < responses;) {
       ctx.poll();
       const ssize_t got = ::recv(fd, part, sizeof part, MSG_DONTWAIT);
       if (got <= 0) continue;
@@ -101,7 +101,7 @@ CONFORMANCE_ON(kernel, "http: a request that was there before the accept is read
   CHECK(c.ctx.stats().entries_submitted - entries < 20);
 }
 
-CONFORMANCE_ON(kernel, "http: the last reply of a connection leaves with its end") {
+CONFORMANCE_ON(kernel, "http: the last response of a connection leaves with its end") {
   counted c(&hello);
   const int fd = c.connect();
   c.send(fd, get("/") + get("/"));

@@ -16,7 +16,7 @@ TEST_CASE("http limits: at the limit of connections the one that is idle longest
   peer& second = s.start(get("/2"), 1s);
   peer& third = s.start(get("/3"), 1s);
   s.listen_to(third, 1s);
-  CHECK(third.replies().size() == 1);
+  CHECK(third.responses().size() == 1);
   s.listen_to(first, 1s);
   CHECK(first.done);
   s.listen_to(second, 1s);
@@ -44,7 +44,7 @@ TEST_CASE("http limits: a connection that has sent no whole head makes room befo
     for (peer* good : {&first, &third}) {
       s.step(*good, get("/again"));
       s.listen_to(*good, 1ms);
-      CHECK(good->replies().size() == 2);
+      CHECK(good->responses().size() == 2);
       CHECK(!good->done);
     }
     CHECK(s.server.stats().connections == 3);
@@ -64,7 +64,7 @@ TEST_CASE("http limits: a flood of connections does not cut clients between two 
   CHECK(s.server.stats().exchanges == 6);
   for (peer* good : {&first, &second}) {
     s.listen_to(*good, 1ms);
-    CHECK(good->replies().size() == 3);
+    CHECK(good->responses().size() == 3);
     CHECK(!good->done);
   }
 }
@@ -81,7 +81,7 @@ TEST_CASE("http limits: after an exchange a connection is kept for a second, so 
   s.listen_to(first, 1ms);
   CHECK(first.done);
   s.listen_to(third, 1ms);
-  CHECK(third.replies().size() == 1);
+  CHECK(third.responses().size() == 1);
   s.listen_to(second, 1ms);
   CHECK(!second.done);
 }
@@ -95,7 +95,7 @@ TEST_CASE("http limits: an exchange begins the second anew, and an end makes roo
   CHECK(s.server.stats().accepted == 1);
   busy.socket.close();
   s.listen_to(waits, 10ms);
-  CHECK(waits.replies().size() == 1);
+  CHECK(waits.responses().size() == 1);
   CHECK(s.server.stats().evicted == 0);
 }
 
@@ -106,10 +106,10 @@ TEST_CASE("http limits: a connection in an exchange is never evicted") {
   CHECK(s.server.stats().accepted == 1);
   s.step(uploads, "sixsix");
   s.listen_to(uploads, 500ms);
-  CHECK(uploads.replies().at(0).body == "6");
+  CHECK(uploads.responses().at(0).body == "6");
   CHECK(!uploads.done);
   s.listen_to(waits, 600ms);
-  CHECK(waits.replies().at(0).body == "0");
+  CHECK(waits.responses().at(0).body == "0");
 }
 
 TEST_CASE("http limits: the idle time is exact, before the first request and behind one") {
@@ -146,7 +146,7 @@ TEST_CASE("http limits: a stop gives a second to connections in every state of i
       if (!asks) CHECK(s.server.stats().connections == 0);
       s.listen_to(one, 1s);
       CHECK(one.done);
-      CHECK(one.replies().size() == static_cast<std::size_t>((state != 0) + asks));
+      CHECK(one.responses().size() == static_cast<std::size_t>((state != 0) + asks));
     }
   }
 }

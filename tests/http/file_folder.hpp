@@ -58,20 +58,20 @@ class file_folder {
     s.run_until([&] { return rang; });
   }
 
-  /// Asks with GET, or another method, and returns the one reply.
-  seen_reply ask(std::string_view path, std::string_view fields = {},
-                 std::string_view method = "GET") {
+  /// Asks with GET, or another method, and returns the one response.
+  seen_response ask(std::string_view path, std::string_view fields = {},
+                    std::string_view method = "GET") {
     const std::string text =
         s.talk(std::string(method) + " " + std::string(path) +
                " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + std::string(fields) + "\r\n");
-    const auto all = replies_in(text, method == "HEAD");
+    const auto all = responses_in(text, method == "HEAD");
     REQUIRE(all.size() == 1);
     CHECK(all[0].whole);
     if (method == "HEAD") CHECK(text.size() == all[0].fields.size());
     return all[0];
   }
-  /// Returns the value of a field of a reply; "-" if it has none.
-  static std::string field_of(const seen_reply& of, const std::string& name) {
+  /// Returns the value of a field of a response; "-" if it has none.
+  static std::string field_of(const seen_response& of, const std::string& name) {
     const std::size_t at = of.fields.find("\r\n" + name + ": ");
     if (at == std::string::npos) return "-";
     const std::size_t begin = at + name.size() + 4;

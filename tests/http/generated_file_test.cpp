@@ -49,11 +49,11 @@ http::router all_files() {
 struct file_machine {
   file_machine() : s(all_files()) {}
 
-  seen_reply ask(const std::string& path, const std::string& fields = {},
-                 const std::string& line = "GET") {
+  seen_response ask(const std::string& path, const std::string& fields = {},
+                    const std::string& line = "GET") {
     const std::string text = s.talk(line + " " + path + " HTTP/1." + version +
                                     "\r\nHost: a\r\nConnection: close\r\n" + fields + "\r\n");
-    const auto all = replies_in(text, line == "HEAD");
+    const auto all = responses_in(text, line == "HEAD");
     REQUIRE(all.size() == 1);
     return all[0];
   }
@@ -62,7 +62,7 @@ struct file_machine {
   std::string version = "1";
 };
 
-std::string value_of(const seen_reply& r, const char* name) {
+std::string value_of(const seen_response& r, const char* name) {
   return file_folder::field_of(r, name);
 }
 
@@ -77,17 +77,17 @@ CONFORMANCE_OVER_BOTH("http files: what the kernel generates is sent as it is re
     CAPTURE(path);
     for (const char* way : {"/files", "/sent"}) {
       CAPTURE(way);
-      const seen_reply got = m.ask(way + path);
+      const seen_response got = m.ask(way + path);
       CHECK(got.status == 200);
       CHECK(got.whole);
       CHECK(got.body == text);
       CHECK(value_of(got, "Content-Length") == std::to_string(text.size()));
-      const seen_reply head = m.ask(way + path, {}, "HEAD");
+      const seen_response head = m.ask(way + path, {}, "HEAD");
       CHECK(head.status == 200);
       CHECK(head.body.empty());
       CHECK(value_of(head, "Content-Length") == std::to_string(text.size()));
     }
-    const seen_reply all = m.ask("/files" + path, "Range: bytes=0-0\r\nIf-None-Match: *\r\n");
+    const seen_response all = m.ask("/files" + path, "Range: bytes=0-0\r\nIf-None-Match: *\r\n");
     CHECK(all.status == 200);
     CHECK(all.body == text);
     CHECK(value_of(all, "ETag") == "-");
@@ -104,15 +104,15 @@ CONFORMANCE_OVER_BOTH("http files: what the kernel generates may be longer than 
   for (const char* way : {"/files", "/sent"}) {
     CAPTURE(way);
     m.version = "1";
-    const seen_reply got = m.ask(std::string(way) + longer_than_a_block);
+    const seen_response got = m.ask(std::string(way) + longer_than_a_block);
     CHECK(got.whole);
     CHECK((got.body == text));
     CHECK(value_of(got, "Transfer-Encoding") == "chunked");
-    const seen_reply head = m.ask(std::string(way) + longer_than_a_block, {}, "HEAD");
+    const seen_response head = m.ask(std::string(way) + longer_than_a_block, {}, "HEAD");
     CHECK(head.status == 200);
     CHECK(value_of(head, "Content-Length") == "-");
     m.version = "0";
-    const seen_reply old = m.ask(std::string(way) + longer_than_a_block);
+    const seen_response old = m.ask(std::string(way) + longer_than_a_block);
     CHECK((old.body == text));
     CHECK(value_of(old, "Transfer-Encoding") == "-");
   }
@@ -121,7 +121,7 @@ CONFORMANCE_OVER_BOTH("http files: what the kernel generates may be longer than 
 CONFORMANCE_ON(beck::test::kernel, "http files: an empty file has its length, tag and time") {
   file_folder f(where);
   f.write("empty", "");
-  const seen_reply got = f.ask("/empty");
+  const seen_response got = f.ask("/empty");
   CHECK(got.status == 200);
   CHECK(got.body.empty());
   CHECK(file_folder::field_of(got, "Content-Length") == "0");

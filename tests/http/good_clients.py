@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""100 connections that each ask for a kilobyte from time to time; the process prints how long replies took.
+"""100 connections that each ask for a kilobyte from time to time; the process prints how long responses took.
 
 usage: good_clients.py PORT        It reads lines from its input: "measure" begins anew and prints, as a line of JSON,
 the percentiles in milliseconds since the last time; the end of the input ends it.
@@ -33,7 +33,7 @@ class Client:
         self.socket.send(REQUEST)
 
     def take(self):
-        """Returns whether the reply is whole. Raises ConnectionError if the connection has ended."""
+        """Returns whether the response is whole. Raises ConnectionError if the connection has ended."""
         data = self.socket.recv(65536)
         if not data:
             raise ConnectionError("the server has closed a good connection")

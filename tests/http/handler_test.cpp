@@ -62,7 +62,7 @@ CONFORMANCE_OVER_BOTH(
   });
   const auto all = s.ask(get("/dropped") + get("/throws") + last_get("/dropped"));
   REQUIRE(all.size() == 3);
-  for (const seen_reply& one : all) CHECK(one.status == 500);
+  for (const seen_response& one : all) CHECK(one.status == 500);
   CHECK(s.server.stats().failed == 3);
 }
 
@@ -82,8 +82,8 @@ CONFORMANCE_OVER_BOTH("http: an exchange that is assigned to ends the one before
   peer& second = s.start(last_get("/"));
   s.wait_for(second, 1);
   s.wait_for(first, 1);
-  CHECK(first.replies()[0].status == 500);
-  CHECK(second.replies()[0].body == "the second");
+  CHECK(first.responses()[0].status == 500);
+  CHECK(second.responses()[0].body == "the second");
 }
 
 CONFORMANCE_OVER_BOTH("http: the body of a request reaches a callback's exchange") {
@@ -178,7 +178,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a write that waits ends with its exchange, and reaches no other reply") {
+    "http: a write that waits ends with its exchange, and reaches no other response") {
   std::vector<http::exchange> kept;
   error_code written;
   bool waits = false;

@@ -14,7 +14,7 @@ namespace {
 using namespace beck::http;
 using namespace std::string_literals;
 
-TEST_CASE("a reply is written as it is read") {
+TEST_CASE("a response is written as it is read") {
   char room[256];
   head_writer writer(beck::buffer(room));
   const std::string_view text = writer.start(status::not_found)
@@ -101,7 +101,7 @@ TEST_CASE("a head that would say more than the program meant is not written") {
 }
 
 TEST_CASE("nothing is written behind the room, and a whole head fits into its exact size") {
-  const auto reply = [](head_writer& w) {
+  const auto response = [](head_writer& w) {
     w.start(status::ok).add(field::host, "a").add(field::content_length, 5U);
   };
   const auto request = [](head_writer& w) { w.start(method::get, "/"); };
@@ -116,7 +116,7 @@ TEST_CASE("nothing is written behind the room, and a whole head fits into its ex
       CHECK(room.find_first_not_of('x', size) == std::string::npos);
     }
   };
-  check_sizes(reply, "HTTP/1.1 200 OK\r\nHost: a\r\nContent-Length: 5\r\n\r\n"s.size());
+  check_sizes(response, "HTTP/1.1 200 OK\r\nHost: a\r\nContent-Length: 5\r\n\r\n"s.size());
   check_sizes(request, "GET / HTTP/1.1\r\n\r\n"s.size());
 }
 

@@ -25,7 +25,7 @@ CONNECTIONS_MAX = 2500  # of the server: all find room; what the limit does is t
 LOW_CONNECTIONS_MAX = 1500
 MEMORY_KIB_EACH = 130  # the limits of a connection: 64 KiB each way
 MEMORY_KIB = 20_000  # of a server without any
-TIMES = ["--idle", 20, "--head", 3, "--reply", 3]  # limits in seconds that the run can wait for
+TIMES = ["--idle", 20, "--head", 3, "--response", 3]  # limits in seconds that the run can wait for
 TRIES = 4
 NOISE_MS = 3.0  # a p99 below it says more about the machine than about the server
 SLOW_MODES = {  # of slowhttptest: what is slow, and its options
@@ -88,7 +88,7 @@ def talking(command, **options):
 
 
 def show(backend, phase, figures):
-    print(f"{backend:9} {phase:24} {figures['requests']:6} replies, p50 {figures['p50']:7.2f} ms, "
+    print(f"{backend:9} {phase:24} {figures['requests']:6} responses, p50 {figures['p50']:7.2f} ms, "
           f"p99 {figures['p99']:7.2f} ms, max {figures['max']:7.2f} ms", flush=True)
     require(not figures["errors"], f"{backend}, {phase}: a good connection was lost: {figures['errors'][:1]}")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Layers between a server and its sockets: handshakes that fail, that take too long, that are cut
-// by the end; the side of a client. That requests and replies pass through a layer is tested by the
-// files that include both_streams.hpp.
+// by the end; the side of a client. That requests and responses pass through a layer is tested by
+// the files that include both_streams.hpp.
 #include <beck/io/stream_layer.hpp>
 
 #include <beck/coro/this_coro.hpp>
@@ -75,7 +75,7 @@ CONFORMANCE("http layer: a handshake that fails closes the connection, and is co
   CHECK(t.s.server.stats().exchanges == 0);
   peer& good = t.s.start(last_get("/a"));
   t.s.run_until([&] { return good.done; });
-  CHECK(good.replies().at(0).body == "/a");
+  CHECK(good.responses().at(0).body == "/a");
 }
 
 CONFORMANCE("http layer: a handshake that takes too long is closed, whether it has begun or not") {
@@ -237,7 +237,7 @@ CONFORMANCE("http layer: the first request may come with the last message of the
   peer& one = t.start(std::string(mask_question) + out.of(get("/a") + last_get("/b")));
   t.s.run_until([&] { return one.done; });
   REQUIRE(one.received.substr(0, mask_answer.size()) == mask_answer);
-  const auto all = replies_in(in.of(one.received.substr(mask_answer.size())));
+  const auto all = responses_in(in.of(one.received.substr(mask_answer.size())));
   REQUIRE(all.size() == 2);
   CHECK(all[0].body == "/a");
   CHECK(all[1].body == "/b");
@@ -329,6 +329,6 @@ CONFORMANCE("http layer: a client makes its side of the layer with the name of i
       }(t.s, received, refused),
       [&](std::exception_ptr) { done = true; });
   t.s.run_until([&] { return done; });
-  CHECK(replies_in(received).at(0).body == "/client");
+  CHECK(responses_in(received).at(0).body == "/client");
   CHECK(refused == std::errc::invalid_argument);
 }

@@ -129,10 +129,10 @@ CONFORMANCE("http: a server listens on a path, and removes its file at the end")
   s.server.behind_proxy("unix");
   const bool files = where != beck::backend::sim;
   CHECK(path.exists() == files);
-  auto all = replies_in(s.ask(at, last_get("/")));
+  auto all = responses_in(s.ask(at, last_get("/")));
   REQUIRE(all.size() == 1);
   CHECK(all[0].body == "0.0.0.0:0 0.0.0.0");
-  all = replies_in(s.ask(at, get("/", "Connection: close\r\nX-Forwarded-For: 1.2.3.4\r\n")));
+  all = responses_in(s.ask(at, get("/", "Connection: close\r\nX-Forwarded-For: 1.2.3.4\r\n")));
   CHECK(all.at(0).body == "0.0.0.0:0 1.2.3.4");
   CHECK(s.server.stats().accepted == 2);
   s.stop();
@@ -144,7 +144,7 @@ CONFORMANCE("http: a server listens on an abstract name") {
   const std::string name = std::string(1, '\0') + "beck-http-" + std::to_string(::getpid());
   const local::endpoint at(name);
   on_path s(at, say_path);
-  CHECK(replies_in(s.ask(at, last_get("/a"))).at(0).body == "/a");
+  CHECK(responses_in(s.ask(at, last_get("/a"))).at(0).body == "/a");
 }
 
 CONFORMANCE_ON(beck::test::kernel, "http: only a socket file without a listener is replaced") {
@@ -165,7 +165,7 @@ CONFORMANCE_ON(beck::test::kernel, "http: only a socket file without a listener 
     CHECK(failed.code() == std::errc::address_in_use);
     CHECK(has(failed.what(), path.text));
   }
-  CHECK(replies_in(first.ask(at, last_get("/still"))).at(0).body == "/still");
+  CHECK(responses_in(first.ask(at, last_get("/still"))).at(0).body == "/still");
   ::unlink(path.text.c_str());
   on_path third(at, say_path);  // has taken the place of the first one
   first.stop();

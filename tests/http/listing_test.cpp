@@ -105,7 +105,7 @@ CONFORMANCE("http listing: a folder without an index is listed, and every link l
   f.write("100%?#: \xc3\xa4", "c");
   f.write(".hidden", "h");
   f.write("with/index.html", "index");
-  const seen_reply page = f.ask("/");
+  const seen_response page = f.ask("/");
   CHECK(page.status == 200);
   CHECK(file_folder::field_of(page, "Content-Type") == "text/html; charset=utf-8");
   CHECK(has(file_folder::field_of(page, "Content-Security-Policy"), "default-src 'none'"));
@@ -119,7 +119,7 @@ CONFORMANCE("http listing: a folder without an index is listed, and every link l
   CHECK(has(page.body, "2.0 KiB"));
   CHECK(f.ask("/with/").body == "index");
   CHECK(links_in(f.ask("/sub/").body) == std::vector<std::string>{"../", "../", "x"});
-  const seen_reply head = f.ask("/", "", "HEAD");
+  const seen_response head = f.ask("/", "", "HEAD");
   CHECK(head.status == 200);
   CHECK(file_folder::field_of(head, "Content-Length") == "-");
   CHECK(f.ask("/none/").status == 404);
@@ -139,11 +139,11 @@ CONFORMANCE_ON(beck::test::kernel, "http listing: links are listed if they can b
 CONFORMANCE_ON(beck::test::sim, "http listing: a page has a bound, and says so") {
   file_folder f(where, http::file_options().listing(true));
   for (unsigned i = 0; i < http::file_options::listing_max; ++i) f.write(std::to_string(i), "");
-  const seen_reply whole = f.ask("/");
+  const seen_response whole = f.ask("/");
   CHECK(links_in(whole.body).size() == http::file_options::listing_max);
   CHECK(!has(whole.body, "more entries"));
   f.write("more", "");
-  const seen_reply cut = f.ask("/");
+  const seen_response cut = f.ask("/");
   CHECK(links_in(cut.body).size() == http::file_options::listing_max);
   CHECK(has(cut.body, "more entries than the 10000 that are shown"));
 }

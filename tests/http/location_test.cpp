@@ -96,7 +96,7 @@ CONFORMANCE("http client: a Location that is no URL is followed as browsers do")
   CHECK(contains(s.server.requests.back().head, "GET /g%5Bh?e%7Cf HTTP/1.1\r\n"));
 }
 
-CONFORMANCE("http client: a status from 600 to 999 is a reply, which is no success") {
+CONFORMANCE("http client: a status from 600 to 999 is a response, which is no success") {
   client_site s({.redirects = 5});
   for (const unsigned number : {600U, 777U, 999U}) {
     s.server.will("HTTP/1.1 " + std::to_string(number) + " X\r\nContent-Length: 1\r\n\r\nx");

@@ -57,7 +57,7 @@ void later(http::exchange x) {
   timer->async_wait([timer, x = std::move(x)](beck::error_code) mutable {
     try {
       x.response().send("x");
-    } catch (const std::bad_alloc&) {}  // the end of `x` ends the reply
+    } catch (const std::bad_alloc&) {}  // the end of `x` ends the response
   });
 }
 
@@ -125,15 +125,15 @@ struct starved {
     const beck::unique_fd good = connect();
     const std::string last = last_get("/");
     REQUIRE(::send(good.get(), last.data(), last.size(), MSG_NOSIGNAL) > 0);
-    std::string reply;
+    std::string response;
     char part[4096];
     for (int i = 0; i < 100'000; ++i) {
       poll(1);
       const ssize_t n = ::recv(good.get(), part, sizeof part, MSG_DONTWAIT);
       if (n == 0) break;
-      if (n > 0) reply.append(part, static_cast<std::size_t>(n));
+      if (n > 0) response.append(part, static_cast<std::size_t>(n));
     }
-    REQUIRE(has(reply, "hello\n"));
+    REQUIRE(has(response, "hello\n"));
   }
   /// Ends the server; every connection has to be gone.
   void check_end() {
@@ -197,7 +197,8 @@ CONFORMANCE_ON(beck::test::kernel, "http: a server goes on after each allocation
   }
 }
 
-CONFORMANCE_ON(beck::test::kernel, "http: a reply without memory for a part of it is not whole") {
+CONFORMANCE_ON(beck::test::kernel,
+               "http: a response without memory for a part of it is not whole") {
   for (std::uint64_t n = 1; n < 12; ++n) {
     CAPTURE(n);
     starved s(where);
@@ -207,22 +208,22 @@ CONFORMANCE_ON(beck::test::kernel, "http: a reply without memory for a part of i
     s.poll(100);  // its handler waits for room by then
     beck::testing::watched_memory memory;
     memory.fail_after(n);
-    std::string reply;
+    std::string response;
     std::string part(65'536, ' ');
     for (ssize_t got = 1; got != 0;) {
       s.poll(1);
       got = ::recv(hit.get(), part.data(), part.size(), MSG_DONTWAIT);
-      if (got > 0) reply.append(part, 0, static_cast<std::size_t>(got));
+      if (got > 0) response.append(part, 0, static_cast<std::size_t>(got));
       if (got < 0) REQUIRE(errno == EAGAIN);
     }
     CHECK(memory.refused() == 1);
-    const auto all = replies_in(reply);
+    const auto all = responses_in(response);
     REQUIRE(all.size() == 1);
     CHECK(!all[0].whole);
   }
 }
 
-TEST_CASE("http: a server goes on without memory for what a socket did not take of a reply") {
+TEST_CASE("http: a server goes on without memory for what a socket did not take of a response") {
   for (std::size_t bytes = 16'384; bytes < 400'000; bytes += 32'768) {  // some just fill it
     bool refused = true;
     std::uint64_t n = 0;
@@ -250,7 +251,7 @@ TEST_CASE("http: a server goes on without memory for what a socket did not take 
       s.listen_to(deaf, 1s);
       peer& next = s.start(get("/"));
       s.listen_to(next, 1s);
-      CHECK(next.replies().at(0).body.size() == bytes);
+      CHECK(next.responses().at(0).body.size() == bytes);
     }
     CHECK(n > 4);
   }
@@ -294,7 +295,7 @@ TEST_CASE("http limits: a connection that a server has no memory for is not coun
     s.world.run_for(20ms);
     peer& next = s.start(get("/next"));
     s.listen_to(next, 1s);
-    CHECK(next.replies().size() == 1);
+    CHECK(next.responses().size() == 1);
     CHECK(s.server.stats().turned_away == 0);
   }
   CHECK(n > 4);

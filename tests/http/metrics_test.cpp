@@ -114,10 +114,10 @@ CONFORMANCE("http metrics: a handler answers with the counters of its own server
   });
   self = &s.server;
   s.ask("bad request\r\n\r\n");
-  const auto replies = s.ask(get("/") + last_get("/metrics"));
-  REQUIRE(replies.size() == 2);
-  CHECK(has(replies[1].fields, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
-  const samples found = read(replies[1].body);
+  const auto responses = s.ask(get("/") + last_get("/metrics"));
+  REQUIRE(responses.size() == 2);
+  CHECK(has(responses[1].fields, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  const samples found = read(responses[1].body);
   CHECK(found.at("beck_http_accepted_total") == 2);
   CHECK(found.at("beck_http_exchanges_total") == 1);
   CHECK(found.at(refused(http::refusal::bad_request_line)) == 1);

@@ -58,7 +58,7 @@ CONFORMANCE("http files: one that is kept open is sent over several connections 
   std::vector<peer*> peers;
   for (int i = 0; i < 10; ++i) peers.push_back(&f.s.start(last_get("/a.txt")));
   for (const peer* one : peers) f.s.run_until([&] { return one->done; });
-  for (const peer* one : peers) CHECK((one->replies().at(0).body == content));
+  for (const peer* one : peers) CHECK((one->responses().at(0).body == content));
 }
 
 CONFORMANCE_ON(beck::test::kernel, "http files: at most 512 are kept open") {

@@ -387,10 +387,10 @@ TEST_CASE("bytes behind a padded input are never taken for a part of it") {
   }
 }
 
-// --- replies
+// --- responses
 
-struct reply {
-  explicit reply(std::string input, method asked = method::get)
+struct parsed_response {
+  explicit parsed_response(std::string input, method asked = method::get)
       : text(std::move(input)), status(parser.parse(text, asked, head)) {}
   std::string text;
   response_parser parser;
@@ -398,22 +398,22 @@ struct reply {
   parse_status status;
 };
 
-TEST_CASE("the head of a reply tells status, reason and framing") {
-  const reply r("HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabc");
+TEST_CASE("the head of a response tells status, reason and framing") {
+  const parsed_response r("HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabc");
   REQUIRE(r.status == parse_status::done);
   CHECK(r.head.status() == status::not_found);
   CHECK(r.head.reason() == "Not Found");
   CHECK(r.head.framing() == body_framing::length);
   CHECK(r.head.bytes() == r.text.size() - 3);
   CHECK(r.head.keeps_alive());
-  CHECK(reply("HTTP/1.1 200 \r\n\r\n").head.reason().empty());
-  CHECK(reply("HTTP/1.1 299\r\n\r\n").head.status() == static_cast<status>(299));
-  CHECK(reply("HTTP/1.1 200 a\tb\t\r\n\r\n").head.reason() == "a\tb\t");
+  CHECK(parsed_response("HTTP/1.1 200 \r\n\r\n").head.reason().empty());
+  CHECK(parsed_response("HTTP/1.1 299\r\n\r\n").head.status() == static_cast<status>(299));
+  CHECK(parsed_response("HTTP/1.1 200 a\tb\t\r\n\r\n").head.reason() == "a\tb\t");
 }
 
-TEST_CASE("status and method decide whether a reply has a body") {
+TEST_CASE("status and method decide whether a response has a body") {
   const auto framing = [](const std::string& line, method asked, const std::string& fields = "") {
-    const reply r("HTTP/1.1 " + line + "\r\n" + fields + "\r\n", asked);
+    const parsed_response r("HTTP/1.1 " + line + "\r\n" + fields + "\r\n", asked);
     REQUIRE(r.status == parse_status::done);
     return r.head.framing();
   };
@@ -427,7 +427,7 @@ TEST_CASE("status and method decide whether a reply has a body") {
   CHECK(framing("100 Continue", method::post) == body_framing::none);
   CHECK(framing("200 OK", method::connect, length) == body_framing::none);
   CHECK(framing("403 Forbidden", method::connect, length) == body_framing::length);
-  CHECK_FALSE(reply("HTTP/1.1 200 OK\r\n\r\n").head.keeps_alive());
+  CHECK_FALSE(parsed_response("HTTP/1.1 200 OK\r\n\r\n").head.keeps_alive());
 }
 
 TEST_CASE("status lines are refused for the right reason") {

@@ -84,7 +84,7 @@ class Server:
 
 
 def fetch(port, target):
-    """The body of a small reply to GET."""
+    """The body of a small response to GET."""
     with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
         client.sendall(f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
         received = b""

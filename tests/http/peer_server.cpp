@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The server that peers.sh, hostile.sh and differential.py talk to. It replies with what it has
+// The server that peers.sh, hostile.sh and differential.py talk to. It responds with what it has
 // understood, so that a peer can compare:
 //   /stats           its counters, as lines "name value"
 //   /bytes/N         N bytes, with Content-Length; "a" to "z" over and over
@@ -12,7 +12,7 @@
 // and the reason for which its head was refused.
 // With --folder it serves the files of a folder instead.
 // usage: peer_server [--log FILE] [--file FILE] [--folder DIRECTORY] [--connections N]
-//                    [--idle SECONDS] [--head SECONDS] [--reply SECONDS]
+//                    [--idle SECONDS] [--head SECONDS] [--response SECONDS]
 // It prints "listening on port N" and serves on one context until SIGTERM.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/random_access_file.hpp>
@@ -41,7 +41,7 @@ constexpr std::size_t piece_bytes = 26 * 512;
 struct options {
   std::string log, file, folder;
   std::size_t connections = 10'000;
-  long long idle_s = 75, head_s = 10, reply_s = 30;
+  long long idle_s = 75, head_s = 10, response_s = 30;
 };
 
 options read_options(int argc, char** argv) {
@@ -62,8 +62,8 @@ options read_options(int argc, char** argv) {
       result.idle_s = number;
     } else if (name == "--head") {
       result.head_s = number;
-    } else if (name == "--reply") {
-      result.reply_s = number;
+    } else if (name == "--response") {
+      result.response_s = number;
     } else {
       std::fprintf(stderr, "peer_server: unknown option: %s\n", argv[i]);
       std::exit(2);
@@ -98,24 +98,24 @@ class peer_handler {
 
   void of(const http::server& served) { served_ = &served; }
 
-  beck::task<> operator()(http::request& request, http::response& reply) {
+  beck::task<> operator()(http::request& request, http::response& response) {
     const std::string_view path = request.path();
     if (path == "/stats") {
-      reply.send(stats());
+      response.send(stats());
       co_return;
     }
     if (path.starts_with("/bytes/") || path.starts_with("/stream/")) {
       const std::string digits(path.substr(path.rfind('/') + 1));
       const std::uint64_t bytes = std::strtoull(digits.c_str(), nullptr, 10);
-      reply.status(http::status::ok);  // a reply also without a byte
-      if (path.starts_with("/bytes/")) reply.content_length(bytes);
-      co_await send_bytes(reply, bytes);
+      response.status(http::status::ok);  // a response also without a byte
+      if (path.starts_with("/bytes/")) response.content_length(bytes);
+      co_await send_bytes(response, bytes);
     } else if (path == "/refuse") {
-      reply.status(http::status::unauthorized).send("refused\n");
+      response.status(http::status::unauthorized).send("refused\n");
     } else if (path == "/file") {
-      beck::ignore(co_await reply.async_send_file(file_, 0, beck::to_the_end));
+      beck::ignore(co_await response.async_send_file(file_, 0, beck::to_the_end));
     } else {
-      co_await describe(request, reply);
+      co_await describe(request, response);
     }
   }
 
@@ -130,17 +130,18 @@ class peer_handler {
            "\nrefused " + std::to_string(refused) + "\n";
   }
 
-  beck::task<> send_bytes(http::response& reply, std::uint64_t bytes) const {
+  beck::task<> send_bytes(http::response& response, std::uint64_t bytes) const {
     while (bytes != 0) {
       const std::size_t now =
           bytes < piece_.size() ? static_cast<std::size_t>(bytes) : piece_.size();
-      const auto [ec, sent] = co_await beck::async_write(reply, beck::buffer(piece_.data(), now));
+      const auto [ec, sent] =
+          co_await beck::async_write(response, beck::buffer(piece_.data(), now));
       if (ec) co_return;
       bytes -= now;
     }
   }
 
-  static beck::task<> describe(http::request& request, http::response& reply) {
+  static beck::task<> describe(http::request& request, http::response& response) {
     adler32 sum;
     std::uint64_t total = 0;
     char part[16384];
@@ -154,7 +155,7 @@ class peer_handler {
     std::string text(request.head().method_text());
     text.append(" ").append(request.target()).append(" ").append(std::to_string(total));
     text.append(" ").append(std::to_string(sum.value())).append("\n");
-    reply.set(http::field::content_type, "text/plain").send(text);
+    response.set(http::field::content_type, "text/plain").send(text);
   }
 
   beck::random_access_file file_;
@@ -203,7 +204,7 @@ int main(int argc, char** argv) {
                               .connections = how.connections,
                               .idle_timeout = seconds(how.idle_s),
                               .head_timeout = seconds(how.head_s),
-                              .send_timeout = seconds(how.reply_s)};
+                              .send_timeout = seconds(how.response_s)};
     http::server server(
         [&](http::request& q, http::response& r) {
           return how.folder.empty() ? handler(q, r) : files(q, r);

@@ -27,7 +27,7 @@ BODY = bytes(i * 7 % 251 for i in range(300_000))
 
 
 def described(method, target, body=b""):
-    """The reply of the peer server."""
+    """The response of the peer server."""
     return f"{method} {target} {len(body)} {zlib.adler32(body)}\n".encode()
 
 
@@ -180,7 +180,7 @@ class Load(Peers):
         self.assertNotIn("Socket errors", out)
         self.assertNotIn("Non-2xx", out)
         counted = int(re.search(r"(\d+) requests in", out)[1])
-        # wrk may end before the server has noted its last replies.
+        # wrk may end before the server has noted its last responses.
         wait_until(lambda: self.server.stats()["connections"] <= 1, "connections of wrk are left")
         self.assertGreater(counted, 0)
         self.assertLessEqual(counted, len(self.arrived()))
@@ -207,7 +207,7 @@ class Fronts(Peers):
     """Through a proxy: keep-alive, pipelining, bodies with a length and in chunks."""
 
     def exchange(self, port, sent, ends):
-        """Sends all at once; reads until the reply to the last request has come."""
+        """Sends all at once; reads until the response to the last request has come."""
         with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as client:
             client.sendall(sent)
             received = b""

@@ -71,7 +71,7 @@ struct chain {
   std::deque<outcome> outcomes;
 };
 
-/// Replies with the fields that it got.
+/// Responses with the fields that it got.
 void say_fields(http::request& q, http::response& r) {
   std::string text(q.target());
   for (const http::field_view f : q.head())
@@ -123,7 +123,8 @@ TEST_CASE("http proxy: a target reaches the server as the client has sent it") {
   }
 }
 
-TEST_CASE("http proxy: a server that is down is 502, a silent one 504, a cut reply a cut reply") {
+TEST_CASE(
+    "http proxy: a server that is down is 502, a silent one 504, a cut response a cut response") {
   chain c(say_path);
   c.server.stop();
   c.world.run_for(30s);
@@ -149,7 +150,7 @@ TEST_CASE("http proxy: a server that is down is 502, a silent one 504, a cut rep
   CHECK(half.body_ec == http::client_error::cut_short);
 }
 
-TEST_CASE("http proxy worlds: as many requests arrive as were sent, and each gets its reply") {
+TEST_CASE("http proxy worlds: as many requests arrive as were sent, and each gets its response") {
   for (std::uint64_t seed = 2; seed < 60; ++seed) {
     CAPTURE(seed);
     std::size_t arrived = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ranges against a model that marks bytes, and replies with several ranges read again.
+// Ranges against a model that marks bytes, and responses with several ranges read again.
 #include <doctest/doctest.h>
 #include <beck/http/range.hpp>
 
@@ -217,7 +217,7 @@ std::string body_of(const multipart_ranges& parts, const byte_ranges& ranges,
   return body + std::string(parts.end_text());
 }
 
-TEST_CASE("a reply with several ranges is written") {
+TEST_CASE("a response with several ranges is written") {
   const std::string data = "0123456789";
   const byte_ranges ranges = parse_range("bytes=0-1,-3", data.size());
   const multipart_ranges parts(ranges, data.size(), "text/plain", 0x0123456789abcdef);
@@ -238,7 +238,7 @@ TEST_CASE("a reply with several ranges is written") {
   CHECK(untyped.bytes() == other.size());
 }
 
-TEST_CASE("the length of a reply with several ranges is known before they are read") {
+TEST_CASE("the length of a response with several ranges is known before they are read") {
   std::mt19937_64 random(2);
   for (int round = 0; round < 2'000; ++round) {
     const std::string data(1 + random() % 2'000, 'x');

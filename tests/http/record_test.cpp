@@ -62,10 +62,10 @@ CONFORMANCE("http: each exchange and each refusal has one record") {
   CHECK(all[0].record.status == 200);
   for (const kept_record& one : all) CHECK(!one.record.client.is_unspecified());
   CHECK(all[0].record.request_bytes == 4);
-  CHECK(all[0].record.reply_bytes == 1);
+  CHECK(all[0].record.response_bytes == 1);
   CHECK(all[0].record.time.nanoseconds() >= 0);
   CHECK(all[1].request == "GET /parts a");
-  CHECK(all[1].record.reply_bytes == 5);
+  CHECK(all[1].record.response_bytes == 5);
   CHECK(!all[1].record.cut);
   CHECK(all[2].record.status == 500);
   CHECK(all[3].request == "GET /cut a");
@@ -119,7 +119,7 @@ CONFORMANCE("http: functions and callbacks have records with their heads, too") 
   CHECK(all[2].request == "GET /c a");
 }
 
-CONFORMANCE("http: a record says that the peer has gone before the reply was whole") {
+CONFORMANCE("http: a record says that the peer has gone before the response was whole") {
   std::vector<kept_record> all;
   served s([](http::request&, http::response& r) -> task<> {
     const std::string many(100'000, 'x');
@@ -139,7 +139,7 @@ CONFORMANCE("http: a record says that the peer has gone before the reply was who
   CHECK(all[0].record.status == 200);
   CHECK((where == beck::test::on_sim || all[0].record.client.is_loopback()));
   CHECK(!all[0].record.client.is_unspecified());
-  CHECK(all[0].record.reply_bytes >= 1'000'000);
+  CHECK(all[0].record.response_bytes >= 1'000'000);
 }
 
 CONFORMANCE("http: the text of a refusal names the limit, its value and its member") {
@@ -157,15 +157,15 @@ CONFORMANCE("http: the text of a refusal names the limit, its value and its memb
   CHECK(!has(text("bad\r\n\r\n"), "limit"));
 }
 
-CONFORMANCE("http: a record of HEAD counts no bytes of a body, however the reply was made") {
+CONFORMANCE("http: a record of HEAD counts no bytes of a body, however the response was made") {
   std::vector<kept_record> all;
   served s(answer);
   s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
   s.talk("HEAD /parts HTTP/1.1\r\nHost: a\r\n\r\n" + last_get("/parts"));
   REQUIRE(all.size() == 2);
-  CHECK(all[0].record.reply_bytes == 0);
+  CHECK(all[0].record.response_bytes == 0);
   CHECK(!all[0].record.cut);
-  CHECK(all[1].record.reply_bytes == 5);
+  CHECK(all[1].record.response_bytes == 5);
 }
 
 namespace {
@@ -202,7 +202,7 @@ CONFORMANCE("http: an exception of a handler is in the log and in the record, a 
     if (path == "/500") r.status(500).send();
     if (path == "/ok") r.send();
   };
-  const std::string again = "http: the head of the reply was sent already";
+  const std::string again = "http: the head of the response was sent already";
   for (const bool kept : {false, true}) {
     for (const int kind : {0, 1, 2}) {
       CAPTURE(kept);
@@ -228,7 +228,7 @@ CONFORMANCE("http: an exception of a handler is in the log and in the record, a 
       CHECK(lines[0] == "http: GET /set: " + again);
       CHECK(lines[1] == "http: GET /odd: an exception that is no std::exception");
       CHECK(lines[2] == "http: GET /lines: two??lines");
-      CHECK(lines[3] == "http: GET /none: the handler did not reply");
+      CHECK(lines[3] == "http: GET /none: the handler did not respond");
       if (!kept) continue;
       REQUIRE(all.size() == 6);
       CHECK(what_of(all[0].record.thrown) == again);
@@ -237,7 +237,7 @@ CONFORMANCE("http: an exception of a handler is in the log and in the record, a 
       CHECK(!all[3].record.thrown);
       CHECK(!all[4].record.thrown);
       CHECK(all[5].record.status == 500);
-      CHECK(what_of(all[5].record.thrown) == "the handler did not reply");
+      CHECK(what_of(all[5].record.thrown) == "the handler did not respond");
     }
   }
 }

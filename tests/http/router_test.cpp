@@ -173,7 +173,7 @@ CONFORMANCE("http: a router answers 404, 405 with Allow, OPTIONS, HEAD and bad p
   CHECK(all[4].body == "a segment of the path is . or ..\n");
   CHECK(all[5].status == 400);
   CHECK(all[6].body == "/x");
-  const auto heads = replies_in(s.talk(ask_for("HEAD", "/x") + "HEAD /y HTTP/1.0\r\n\r\n"), true);
+  const auto heads = responses_in(s.talk(ask_for("HEAD", "/x") + "HEAD /y HTTP/1.0\r\n\r\n"), true);
   REQUIRE(heads.size() == 2);
   CHECK(heads[0].status == 200);
   CHECK(has(heads[0].fields, "Content-Length: 2\r\n"));
@@ -259,7 +259,8 @@ CONFORMANCE("http: a mounted handler sees the rest of the path, and has the whol
     CAPTURE(one.target);
     const auto all = s.ask(get(one.target) + last_get(one.target));
     REQUIRE(all.size() == 2);
-    for (const seen_reply& each : all) CHECK(each.body == std::string(one.path) + ' ' + one.target);
+    for (const seen_response& each : all)
+      CHECK(each.body == std::string(one.path) + ' ' + one.target);
   }
 }
 

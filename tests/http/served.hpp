@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server and peers of it on one context, for cases about the server: text in, replies out.
+// A server and peers of it on one context, for cases about the server: text in, responses out.
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
@@ -25,17 +25,17 @@
 
 namespace beck::http::test {
 
-/// A reply as a client sees it.
-struct seen_reply {
+/// A response as a client sees it.
+struct seen_response {
   unsigned status = 0;
   std::string fields;  ///< the text of the head
   std::string body;
   bool whole = false;
 };
 
-/// Takes the replies in `text` apart. `heads`: their requests had the method HEAD.
-inline std::vector<seen_reply> replies_in(std::string_view text, bool heads = false) {
-  std::vector<seen_reply> all;
+/// Takes the responses in `text` apart. `heads`: their requests had the method HEAD.
+inline std::vector<seen_response> responses_in(std::string_view text, bool heads = false) {
+  std::vector<seen_response> all;
   while (!text.empty()) {
     response_parser parser;
     response_head head;
@@ -44,7 +44,7 @@ inline std::vector<seen_reply> replies_in(std::string_view text, bool heads = fa
       all.push_back({0, std::string(text), {}, false});
       break;
     }
-    seen_reply one{
+    seen_response one{
         beck::http::number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
     body_limits bounds;
     bounds.body_bytes = UINT64_MAX / 4;
@@ -75,7 +75,9 @@ struct peer {
   bool done = false;
   mask in, out;  ///< if the server has a layer
 
-  std::vector<seen_reply> replies(bool heads = false) const { return replies_in(received, heads); }
+  std::vector<seen_response> responses(bool heads = false) const {
+    return responses_in(received, heads);
+  }
 };
 
 /// A server on a context of the case's backend.
@@ -120,8 +122,8 @@ class served {
     run_until([&] { return made.done; });
     return made.received;
   }
-  std::vector<seen_reply> ask(std::string text, std::size_t piece = 0) {
-    return replies_in(talk(std::move(text), piece));
+  std::vector<seen_response> ask(std::string text, std::size_t piece = 0) {
+    return responses_in(talk(std::move(text), piece));
   }
   /// Starts a peer that connects and sends `text`, but does not receive.
   peer& start_deaf(std::string text) {
@@ -134,11 +136,11 @@ class served {
     auto sent = std::make_shared<std::string>(with_layer ? from.out.of(std::move(text)) : text);
     async_write(from.socket, buffer(*sent), [sent](error_code, std::size_t) {});
   }
-  /// Waits until a peer has received `replies` whole replies.
-  void wait_for(const peer& of, std::size_t replies) {
+  /// Waits until a peer has received `responses` whole responses.
+  void wait_for(const peer& of, std::size_t responses) {
     run_until([&] {
-      const auto all = of.replies();
-      return of.done || (all.size() >= replies && all[replies - 1].whole);
+      const auto all = of.responses();
+      return of.done || (all.size() >= responses && all[responses - 1].whole);
     });
   }
   /// Stops the server and waits until it has ended.
@@ -171,7 +173,7 @@ class served {
       const std::size_t bytes = piece != 0 ? std::min(piece, left.size()) : left.size();
       const const_buffer next(left.data(), bytes);
       auto sent = co_await async_write(one.socket, next);
-      if (sent.error()) break;  // the server may have replied all the same
+      if (sent.error()) break;  // the server may have responded all the same
       left.remove_prefix(bytes);
     }
     one.sent = true;
@@ -196,10 +198,10 @@ inline std::string get(std::string_view path, std::string_view more = {}) {
 }
 inline std::string last_get(std::string_view path) { return get(path, "Connection: close\r\n"); }
 
-/// Replies with the path of the request.
+/// Responses with the path of the request.
 inline void say_path(request& q, response& r) { r.send(q.path()); }
 
-/// Replies with the number of bytes of the body.
+/// Responses with the number of bytes of the body.
 inline task<> count_body(request& q, response& r) {
   std::size_t total = 0;
   char part[100];

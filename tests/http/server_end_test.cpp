@@ -45,7 +45,7 @@ CONFORMANCE_OVER_BOTH("http: a reset stops a handler that waits, an end of the i
   error_code ec;
   ends.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
   s.run_until([&] { return ends.done; });
-  CHECK(ends.replies().at(0).body == "ok");
+  CHECK(ends.responses().at(0).body == "ok");
   CHECK(finished == 1);
   peer& resets = s.start(get("/long"));
   s.run_until([&] { return started == 2; });
@@ -55,7 +55,7 @@ CONFORMANCE_OVER_BOTH("http: a reset stops a handler that waits, an end of the i
   CHECK(stopped == 1);
 }
 
-CONFORMANCE_OVER_BOTH("http: bytes behind the last request do not cost the client its reply") {
+CONFORMANCE_OVER_BOTH("http: bytes behind the last request do not cost the client its response") {
   bool reading = false;
   served s([&](http::request& q, http::response& r) -> task<> {
     reading = true;
@@ -73,7 +73,7 @@ CONFORMANCE_OVER_BOTH("http: bytes behind the last request do not cost the clien
   s.run_until([&] { return reading; });
   s.send(old, std::string(100, 'x') + "\r\n");  // as some clients once did
   s.run_until([&] { return old.done; });
-  const auto all = old.replies();
+  const auto all = old.responses();
   REQUIRE(all.size() == 1);
   CHECK(all[0].body == "100");
 }
@@ -100,7 +100,7 @@ CONFORMANCE_OVER_BOTH(
   release = true;
   s.run_until([&] { return s.ended; });
   s.run_until([&] { return busy.done; });
-  const auto all = busy.replies();
+  const auto all = busy.responses();
   REQUIRE(all.size() == 1);
   CHECK(all[0].body == "done");
   CHECK(has(all[0].fields, "Connection: close\r\n"));
@@ -145,16 +145,16 @@ CONFORMANCE_ON(beck::test::kernel, "http: a reset and urgent data before the acc
   REQUIRE(::send(urgent.get(), "!", 1, MSG_OOB) == 1);  // not a byte of the stream
   REQUIRE(::send(urgent.get(), request.data() + 9, request.size() - 9, 0) > 0);
   CHECK(s.ask(last_get("/other")).at(0).body == "/other");
-  std::string reply;
+  std::string response;
   char part[1000];
   for (int i = 0; i < 100'000; ++i) {
     s.ctx.restart();
     s.ctx.poll();
     const ssize_t n = ::recv(urgent.get(), part, sizeof part, MSG_DONTWAIT);
     if (n == 0) break;
-    if (n > 0) reply.append(part, static_cast<std::size_t>(n));
+    if (n > 0) response.append(part, static_cast<std::size_t>(n));
   }
-  CHECK(replies_in(reply).at(0).body == "/urgent");
+  CHECK(responses_in(response).at(0).body == "/urgent");
   s.run_until([&] { return s.server.stats().connections == 0; });
   CHECK(s.server.stats().accepted == 4);
   CHECK(s.server.stats().exchanges <= 3);
@@ -233,7 +233,7 @@ CONFORMANCE_OVER_BOTH(
     const auto all = s->ask(get("/a") + last_get("/b"));
     CHECK(all.size() == 2);
     s->wait_for(*refused, 1);
-    CHECK(refused->replies()[0].status == 400);
+    CHECK(refused->responses()[0].status == 400);
     CHECK(!in_body->done);
     CHECK(!in_head->done);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The server over real and simulated sockets: replies, bodies, errors of handlers, its end.
+// The server over real and simulated sockets: responses, bodies, errors of handlers, its end.
 #include <beck/http/server.hpp>
 
 #include <beck/io/generic_stream.hpp>
@@ -45,11 +45,11 @@ CONFORMANCE_OVER_BOTH("http: a connection serves one request after the other") {
   served s(say_path);
   peer& one = s.start(get("/a"));
   s.wait_for(one, 1);
-  CHECK(one.replies()[0].body == "/a");
+  CHECK(one.responses()[0].body == "/a");
   CHECK(!one.done);
   s.send(one, get("/b"));
   s.wait_for(one, 2);
-  CHECK(one.replies()[1].body == "/b");
+  CHECK(one.responses()[1].body == "/b");
   CHECK(s.server.stats().accepted == 1);
   CHECK(s.server.stats().exchanges == 2);
   s.stop();
@@ -84,7 +84,7 @@ CONFORMANCE_OVER_BOTH("http: handlers that wait are answered in the order of the
   CHECK(all[3].body == "/end");
 }
 
-CONFORMANCE_OVER_BOTH("http: a reply that is ready goes out while a later handler waits") {
+CONFORMANCE_OVER_BOTH("http: a response that is ready goes out while a later handler waits") {
   bool waiting = false;
   served s([&](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/wait") {
@@ -97,7 +97,7 @@ CONFORMANCE_OVER_BOTH("http: a reply that is ready goes out while a later handle
   peer& one = s.start(get("/a") + get("/wait"));
   s.wait_for(one, 1);
   CHECK(waiting);
-  CHECK(one.replies()[0].body == "/a");
+  CHECK(one.responses()[0].body == "/a");
   s.stop(beck::duration(1'000'000));
 }
 
@@ -127,7 +127,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a long body that was left unread ends the connection behind the reply") {
+    "http: a long body that was left unread ends the connection behind the response") {
   served s(say_path);
   const auto all = s.ask(post("/a", std::string(200'000, 'b')) + last_get("/b"));
   REQUIRE(all.size() == 1);
@@ -143,13 +143,13 @@ CONFORMANCE_OVER_BOTH("http: 100 Continue is sent when the handler reads") {
   CHECK(one.received == "HTTP/1.1 100 Continue\r\n\r\n");
   s.send(one, "abc" + last_get("/"));
   s.run_until([&] { return one.done; });
-  const auto all = one.replies();
+  const auto all = one.responses();
   REQUIRE(all.size() == 3);
   CHECK(all[1].body == "3");
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a client that waits for 100 Continue in vain gets the reply and the end") {
+    "http: a client that waits for 100 Continue in vain gets the response and the end") {
   served s(say_path);
   const auto all = s.ask(
       "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
@@ -166,9 +166,10 @@ CONFORMANCE_OVER_BOTH("http: HEAD, bodiless statuses and HTTP/1.0") {
       r.send("hello");
     }
   });
-  const auto heads = replies_in(s.talk("HEAD / HTTP/1.1\r\nHost: a\r\n\r\nHEAD / HTTP/1.1\r\nHost: "
-                                       "a\r\nConnection: close\r\n\r\n"),
-                                true);
+  const auto heads =
+      responses_in(s.talk("HEAD / HTTP/1.1\r\nHost: a\r\n\r\nHEAD / HTTP/1.1\r\nHost: "
+                          "a\r\nConnection: close\r\n\r\n"),
+                   true);
   REQUIRE(heads.size() == 2);
   CHECK(has(heads[0].fields, "Content-Length: 5\r\n"));
   CHECK(heads[1].status == 200);
@@ -184,7 +185,7 @@ CONFORMANCE_OVER_BOTH("http: HEAD, bodiless statuses and HTTP/1.0") {
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a reply is streamed in chunks, by its length, or to the end of the connection") {
+    "http: a response is streamed in chunks, by its length, or to the end of the connection") {
   served s([](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/length") r.content_length(6);
     for (int i = 0; i < 3; ++i) {
@@ -196,7 +197,7 @@ CONFORMANCE_OVER_BOTH(
   REQUIRE(all.size() == 3);
   CHECK(has(all[0].fields, "Transfer-Encoding: chunked\r\n"));
   CHECK(has(all[1].fields, "Content-Length: 6\r\n"));
-  for (const seen_reply& one : all) CHECK(one.body == "ababab");
+  for (const seen_response& one : all) CHECK(one.body == "ababab");
   const auto old = s.ask("GET /chunks HTTP/1.0\r\n\r\n");
   REQUIRE(old.size() == 1);
   CHECK(old[0].body == "ababab");
@@ -261,7 +262,8 @@ CONFORMANCE_OVER_BOTH(
   CHECK(same[1].body == "ok");
 }
 
-CONFORMANCE_OVER_BOTH("http: a reply that cannot be completed is cut, so that the client notices") {
+CONFORMANCE_OVER_BOTH(
+    "http: a response that cannot be completed is cut, so that the client notices") {
   served s([](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/promise") r.content_length(10);
     beck::ignore(co_await beck::async_write(r, beck::buffer("abc", 3)));
@@ -276,7 +278,7 @@ CONFORMANCE_OVER_BOTH("http: a reply that cannot be completed is cut, so that th
   CHECK(s.server.stats().cut == 2);
 }
 
-CONFORMANCE_OVER_BOTH("http: a handler without a reply is answered for") {
+CONFORMANCE_OVER_BOTH("http: a handler without a response is answered for") {
   served s([](http::request& q, http::response& r) {
     if (q.path() == "/status") r.status(http::status::not_found);
   });
@@ -369,7 +371,7 @@ CONFORMANCE_OVER_BOTH("http: a request knows its peer, and what a proxy says of 
   s.server.behind_proxy("127.0.0.0/8");
   peer& one = s.start(get("/", "X-Forwarded-For: 9.9.9.9, 1.2.3.4\r\n") + last_get("/"));
   s.run_until([&] { return one.done; });
-  const auto all = one.replies();
+  const auto all = one.responses();
   REQUIRE(all.size() == 2);
   CHECK(all[0].body.substr(0, 10) == "127.0.0.1:");
   CHECK(has(all[0].body, " 1.2.3.4"));

@@ -38,7 +38,7 @@ void read_slowly(site& s, peer& from) {
 
 }  // namespace
 
-TEST_CASE("http limits: the time of a head passes while the reply before it waits, too") {
+TEST_CASE("http limits: the time of a head passes while the response before it waits, too") {
   for (std::size_t bytes = 16'384; bytes < 600'000; bytes += 32'768) {  // some just fill the socket
     CAPTURE(bytes);
     site s([bytes](http::request&, http::response& r) { r.send(std::string(bytes, 'x')); },
@@ -47,7 +47,7 @@ TEST_CASE("http limits: the time of a head passes while the reply before it wait
     s.world.run_for(3s);
     s.listen_to(one, 5s);
     CHECK(one.done);
-    const auto all = one.replies();
+    const auto all = one.responses();
     REQUIRE(all.size() == 2);
     CHECK(all[0].body.size() == bytes);
     CHECK(all[1].status == 408);
@@ -55,7 +55,7 @@ TEST_CASE("http limits: the time of a head passes while the reply before it wait
   }
 }
 
-TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
+TEST_CASE("http limits: a connection that stays idle is closed without a response") {
   site s(say_path, {.idle_timeout = 20s});
   peer& silent = s.start(15s);
   CHECK(s.server.stats().connections == 1);
@@ -64,7 +64,7 @@ TEST_CASE("http limits: a connection that stays idle is closed without a reply")
   CHECK(silent.received.empty());
   peer& kept = s.start(get("/a"), 15s, get("/b"), 15s, get("/c"));
   s.listen_to(kept, 15s);
-  CHECK(kept.replies().size() == 3);
+  CHECK(kept.responses().size() == 3);
   CHECK(!kept.done);
   s.listen_to(kept, 10s);
   CHECK(kept.done);
@@ -78,12 +78,12 @@ TEST_CASE("http limits: a head that comes too slowly is answered with 408") {
   CHECK(s.server.stats().count(http::refusal::head_late) == 1);  // no line has prolonged it
   s.listen_to(drips, 10s);
   CHECK(drips.done);
-  REQUIRE(drips.replies().size() == 1);
-  CHECK(drips.replies()[0].status == 408);
+  REQUIRE(drips.responses().size() == 1);
+  CHECK(drips.responses()[0].status == 408);
   CHECK(s.server.stats().count(http::refusal::head_late) == 1);
   peer& in_time = s.start(std::string("GET / HTTP/1.1\r\n"), 9s, std::string("Host: a\r\n\r\n"));
   s.listen_to(in_time, 1s);
-  CHECK(in_time.replies().at(0).status == 200);
+  CHECK(in_time.responses().at(0).status == 200);
 }
 
 TEST_CASE("http limits: a body that comes too slowly is answered with 408") {
@@ -91,21 +91,21 @@ TEST_CASE("http limits: a body that comes too slowly is answered with 408") {
   site s(count_body);
   peer& stops = s.start(head + std::string(5000, 'x'), 40s);
   s.listen_to(stops, 1s);
-  REQUIRE(stops.replies().size() == 1);
-  CHECK(stops.replies()[0].status == 408);
+  REQUIRE(stops.responses().size() == 1);
+  CHECK(stops.responses()[0].status == 408);
   peer& drips = s.start(head);
   for (int i = 0; i < 4; ++i) s.both(drips, std::string(200, 'x'), 2s);
   s.listen_to(drips, 1s);
-  REQUIRE(drips.replies().size() == 1);
-  CHECK(drips.replies()[0].status == 408);
+  REQUIRE(drips.responses().size() == 1);
+  CHECK(drips.responses()[0].status == 408);
   CHECK(s.server.stats().count(http::refusal::body_late) == 2);
   peer& fast_enough = s.start(head);
   for (int i = 0; i < 20; ++i) s.both(fast_enough, std::string(500, 'x'), 1s);
   s.listen_to(fast_enough, 1s);
-  CHECK(fast_enough.replies().at(0).body == "10000");
+  CHECK(fast_enough.responses().at(0).body == "10000");
 }
 
-TEST_CASE("http limits: a peer that takes nothing of a reply is cut, a slow one is served") {
+TEST_CASE("http limits: a peer that takes nothing of a response is cut, a slow one is served") {
   const std::string large(1'000'000, 'l');
   site s([&](http::request&, http::response& r) { r.send(large); }, {.send_timeout = 30s});
   peer& never = s.start(get("/"), 40s);
@@ -115,8 +115,8 @@ TEST_CASE("http limits: a peer that takes nothing of a reply is cut, a slow one 
   CHECK(never.received.size() < large.size());
   peer& slow = s.start(last_get("/"));
   read_slowly(s, slow);
-  REQUIRE(slow.replies().size() == 1);
-  CHECK(slow.replies()[0].body.size() == large.size());
+  REQUIRE(slow.responses().size() == 1);
+  CHECK(slow.responses()[0].body.size() == large.size());
 }
 
 TEST_CASE("http limits: a peer that takes a file slowly is served, too") {
@@ -135,29 +135,30 @@ TEST_CASE("http limits: a peer that takes a file slowly is served, too") {
   }
   peer& slow = s.start(last_get("/"));
   read_slowly(s, slow);
-  REQUIRE(slow.replies().size() == 1);
-  CHECK((slow.replies()[0].body == large));
+  REQUIRE(slow.responses().size() == 1);
+  CHECK((slow.responses()[0].body == large));
 }
 
 TEST_CASE(
-    "http limits: after a refusal the server reads on for a while, so that no reply is lost") {
+    "http limits: after a refusal the server reads on for a while, so that no response is lost") {
   site s(say_path, {.linger_timeout = 2s, .linger_bytes = 1'000'000});
   peer& goes_on = s.start(std::string("BAD\r\n\r\n"), std::string(100'000, 'x'));
   CHECK(s.server.stats().connections == 1);
   s.listen_to(goes_on, 3s);
-  REQUIRE(goes_on.replies().size() == 1);
-  CHECK(goes_on.replies()[0].status == 400);
+  REQUIRE(goes_on.responses().size() == 1);
+  CHECK(goes_on.responses()[0].status == 400);
   CHECK(goes_on.end == beck::error::eof);
   CHECK(s.server.stats().connections == 0);
 }
 
-TEST_CASE("http limits: a reply that ends its connection is not lost to a client that sends on") {
+TEST_CASE(
+    "http limits: a response that ends its connection is not lost to a client that sends on") {
   site s([](http::request&, http::response& r) { r.close().send("bye"); });
   peer& goes_on = s.start(get("/"), std::string(100'000, 'x'));
   CHECK(s.server.stats().connections == 1);
   s.listen_to(goes_on, 3s);
-  REQUIRE(goes_on.replies().size() == 1);
-  CHECK(goes_on.replies()[0].body == "bye");
+  REQUIRE(goes_on.responses().size() == 1);
+  CHECK(goes_on.responses()[0].body == "bye");
   CHECK(goes_on.end == beck::error::eof);
 }
 
@@ -168,14 +169,14 @@ TEST_CASE("http limits: a body that the client withholds is not waited for") {
                           "Expect: 100-continue\r\n\r\n"));
   s.listen_to(asks, 1s);
   CHECK(asks.done);
-  CHECK(asks.replies().at(0).body == "/x");
+  CHECK(asks.responses().at(0).body == "/x");
 }
 
 TEST_CASE("http: the field Date follows the clock") {
   site s(say_path);
   peer& one = s.start(get("/a"), 1s, get("/b"), 100ms);
   s.listen_to(one, 1s);
-  const auto all = one.replies();
+  const auto all = one.responses();
   REQUIRE(all.size() == 2);
   const auto date = [&](std::size_t i) {
     return all[i].fields.substr(all[i].fields.find("Date"), 37);
@@ -200,12 +201,12 @@ TEST_CASE("http limits: an address has a limit of connections, which other addre
   s.step(other, last_get("/other"));
   CHECK(s.server.stats().accepted == 3);
   s.listen_to(first, 1s);
-  CHECK(first.replies().at(0).body == "/1");
+  CHECK(first.responses().at(0).body == "/1");
   first.socket.close();
   s.world.run_for(1s);
   peer& fourth = s.start(last_get("/4"));  // in the place of the first
   s.listen_to(fourth, 1s);
-  CHECK(fourth.replies().at(0).body == "/4");
+  CHECK(fourth.responses().at(0).body == "/4");
   CHECK(s.server.stats().turned_away == 1);
   CHECK(second.socket.is_open());
 }
@@ -253,8 +254,8 @@ TEST_CASE("http limits: a request that crosses the stop is still answered") {
   s.world.run_for(500ms);
   s.step(one, get("/b"));
   s.listen_to(one, 2s);
-  REQUIRE(one.replies().size() == 2);
-  CHECK(one.replies()[1].body == "/b");
+  REQUIRE(one.responses().size() == 2);
+  CHECK(one.responses()[1].body == "/b");
   CHECK(one.end == beck::error::eof);
 }
 
@@ -266,9 +267,9 @@ std::string repeated(const std::string& text, int times) {
   return all;
 }
 
-/// Replies as the first letter of the path says: plainly, after a wait, with the number of bytes of
-/// the body, as a stream, or with much.
-task<> reply_by_letter(http::request& q, http::response& r) {
+/// Responses as the first letter of the path says: plainly, after a wait, with the number of bytes
+/// of the body, as a stream, or with much.
+task<> response_by_letter(http::request& q, http::response& r) {
   const std::string path(q.path());
   switch (path[1]) {
     case 'w': {
@@ -327,9 +328,9 @@ struct pipeline {
     if (leaves) one.socket.close();
     if (!sent.error()) one.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
   }
-  /// Returns the number of replies that arrived whole.
+  /// Returns the number of responses that arrived whole.
   std::size_t check() const {
-    const auto all = one.replies();
+    const auto all = one.responses();
     std::size_t whole = 0;
     REQUIRE(all.size() <= expected.size() + 1);
     if (!breaks_off && !leaves) REQUIRE(all.size() == expected.size());
@@ -346,11 +347,11 @@ struct pipeline {
   bool breaks_off;
 };
 
-/// Returns the number of replies that arrived whole in one world.
-std::size_t replies_in_world(std::uint64_t seed) {
+/// Returns the number of responses that arrived whole in one world.
+std::size_t responses_in_world(std::uint64_t seed) {
   sim::world world(seed, sim::settings().buffer_sizes(1 + seed * 37 % 5000, 1 + seed * 91 % 5000));
   beck::io_context web(world.host("web")), far(world.host("far"));
-  http::server server(reply_by_letter);
+  http::server server(response_by_letter);
   server.listen(80);
   bool ended = false;
   co_spawn(web, server.serve(), [&](std::exception_ptr) { ended = true; });
@@ -376,7 +377,7 @@ TEST_CASE("http worlds: every request is answered once and in order, or its conn
   std::size_t whole = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     CAPTURE(seed);
-    whole += replies_in_world(seed);
+    whole += responses_in_world(seed);
   }
   CHECK(whole > worlds * 8);
   beck::test::report_value("http.worlds", worlds);

@@ -23,7 +23,7 @@ namespace http = beck::http;
 
 namespace {
 
-std::string field_of(const seen_reply& r, const std::string& name) {
+std::string field_of(const seen_response& r, const std::string& name) {
   return file_folder::field_of(r, name);
 }
 
@@ -36,7 +36,7 @@ CONFORMANCE("http files: a file is sent with its type, length, date and tag") {
   f.write("empty", "");
   f.write("100% \xc3\xa4+.txt", "odd name");
   f.wait(10);
-  const seen_reply a = f.ask("/a.html?x=1");
+  const seen_response a = f.ask("/a.html?x=1");
   CHECK(a.status == 200);
   CHECK(a.body == "<p>a");
   CHECK(field_of(a, "Content-Type") == "text/html; charset=utf-8");
@@ -49,15 +49,15 @@ CONFORMANCE("http files: a file is sent with its type, length, date and tag") {
   CHECK(http::parse_date(field_of(a, "Last-Modified"), 0, changed));
   CHECK(http::parse_date(field_of(a, "Date"), 0, sent));
   CHECK(changed < sent);
-  const seen_reply b = f.ask("/sub/deep/b.txt");
+  const seen_response b = f.ask("/sub/deep/b.txt");
   CHECK(b.body == pattern(200'000));
   CHECK(field_of(b, "ETag") != field_of(a, "ETag"));
   CHECK(f.ask("/empty").body.empty());
   CHECK(field_of(f.ask("/empty"), "Content-Length") == "0");
   CHECK(f.ask("/100%25%20%C3%A4+.txt").body == "odd name");
   for (const char* path : {"/a.html", "/sub/deep/b.txt", "/empty"}) {
-    const seen_reply whole = f.ask(path);
-    const seen_reply head = f.ask(path, "", "HEAD");
+    const seen_response whole = f.ask(path);
+    const seen_response head = f.ask(path, "", "HEAD");
     CHECK(head.status == 200);
     for (const char* name : {"Content-Length", "ETag", "Last-Modified", "Content-Type"})
       CHECK(field_of(head, name) == field_of(whole, name));
@@ -68,11 +68,11 @@ CONFORMANCE("http files: only GET and HEAD are answered with files") {
   file_folder f(where);
   f.write("a", "a");
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "PROPFIND"}) {
-    const seen_reply r = f.ask("/a", "", method);
+    const seen_response r = f.ask("/a", "", method);
     CHECK(r.status == (method == std::string_view("PROPFIND") ? 501 : 405));
     CHECK(field_of(r, "Allow") == "GET, HEAD, OPTIONS");
   }
-  const seen_reply r = f.ask("/a", "", "OPTIONS");
+  const seen_response r = f.ask("/a", "", "OPTIONS");
   CHECK(r.status == 204);
   CHECK(field_of(r, "Allow") == "GET, HEAD, OPTIONS");
 }
@@ -81,7 +81,7 @@ CONFORMANCE("http files: conditions are evaluated in their order") {
   file_folder f(where, http::file_options().cache_control("max-age=60"));
   f.write("a", "text");
   f.wait(10);
-  const seen_reply whole = f.ask("/a");
+  const seen_response whole = f.ask("/a");
   const std::string tag = field_of(whole, "ETag"), date = field_of(whole, "Last-Modified");
   CHECK(field_of(whole, "Cache-Control") == "max-age=60");
   const std::string earlier = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -99,7 +99,7 @@ CONFORMANCE("http files: conditions are evaluated in their order") {
   CHECK(status("If-Unmodified-Since: " + earlier + "\r\n") == 412);
   CHECK(status("If-Match: " + tag + "\r\nIf-Unmodified-Since: " + earlier + "\r\n") == 200);
   CHECK(status("If-Match: \"x\"\r\nIf-None-Match: " + tag + "\r\n") == 412);
-  const seen_reply same = f.ask("/a", "If-None-Match: " + tag + "\r\n");
+  const seen_response same = f.ask("/a", "If-None-Match: " + tag + "\r\n");
   CHECK(field_of(same, "ETag") == tag);
   CHECK(field_of(same, "Last-Modified") == date);
   CHECK(field_of(same, "Cache-Control") == "max-age=60");
@@ -125,7 +125,7 @@ CONFORMANCE("http files: ranges, one and several, and none that exists") {
   const auto range = [&](const std::string& value, const std::string& more = {}) {
     return f.ask("/a.txt", "Range: bytes=" + value + "\r\n" + more);
   };
-  const seen_reply one = range("10-19");
+  const seen_response one = range("10-19");
   CHECK(one.status == 206);
   CHECK(one.body == text.substr(10, 10));
   CHECK(field_of(one, "Content-Range") == "bytes 10-19/100000");
@@ -134,7 +134,7 @@ CONFORMANCE("http files: ranges, one and several, and none that exists") {
   CHECK(range("-5").body == text.substr(99'995));
   CHECK(range("0-").body == text);
   CHECK(range("0-").status == 206);
-  const seen_reply none = range("100000-");
+  const seen_response none = range("100000-");
   CHECK(none.status == 416);
   CHECK(field_of(none, "Content-Range") == "bytes */100000");
   CHECK(field_of(none, "Content-Type") == "text/plain; charset=utf-8");
@@ -142,7 +142,7 @@ CONFORMANCE("http files: ranges, one and several, and none that exists") {
   CHECK(range("0-1,1-2").status == 200);
   CHECK(range("0-0,2-2,4-4,6-6,8-8,10-10,12-12,14-14,16-16").status == 200);
 
-  const seen_reply several = range("0-4,50000-59999,-3");
+  const seen_response several = range("0-4,50000-59999,-3");
   CHECK(several.status == 206);
   const std::string type = field_of(several, "Content-Type");
   REQUIRE(type.substr(0, 31) == "multipart/byteranges; boundary=");
@@ -157,7 +157,7 @@ CONFORMANCE("http files: ranges, one and several, and none that exists") {
       part(0, 5) + part(50'000, 10'000) + part(99'997, 3) + "\r\n" + boundary + "--\r\n";
   CHECK((several.body == wanted || several.body == wanted.substr(2)));
   CHECK(field_of(several, "Content-Length") == std::to_string(several.body.size()));
-  const seen_reply other = range("0-4,50000-59999,-3");
+  const seen_response other = range("0-4,50000-59999,-3");
   CHECK(field_of(other, "Content-Type") != type);
 
   const std::string tag = field_of(one, "ETag"), date = field_of(one, "Last-Modified");
@@ -167,7 +167,7 @@ CONFORMANCE("http files: ranges, one and several, and none that exists") {
   CHECK(range("0-1", "If-Range: " + date + "\r\n").status == 206);
   CHECK(range("0-1", "If-Range: Sun, 06 Nov 1994 08:49:37 GMT\r\n").status == 200);
   CHECK(range("0-1", "If-None-Match: " + tag + "\r\n").status == 304);
-  const seen_reply head = f.ask("/a.txt", "Range: bytes=0-1\r\n", "HEAD");
+  const seen_response head = f.ask("/a.txt", "Range: bytes=0-1\r\n", "HEAD");
   CHECK(head.status == 200);
   CHECK(field_of(head, "Content-Length") == "100000");
 }
@@ -180,7 +180,7 @@ CONFORMANCE("http files: a folder is redirected to its slash, and answered with 
   CHECK(f.ask("/").body == "root");
   CHECK(field_of(f.ask("/"), "Content-Type") == "text/html; charset=utf-8");
   CHECK(f.ask("/sub/").body == "sub");
-  const seen_reply moved = f.ask("/sub?a=b%20c");
+  const seen_response moved = f.ask("/sub?a=b%20c");
   CHECK(moved.status == 301);
   CHECK(field_of(moved, "Location") == "/sub/?a=b%20c");
   CHECK(field_of(f.ask("/s%75b"), "Location") == "/s%75b/");
@@ -277,9 +277,9 @@ CONFORMANCE_ON(beck::test::kernel, "http files: without a free descriptor the an
     beck::async_write(one.socket, beck::buffer(again), [](beck::error_code, std::size_t) {});
     f.s.run_until([&] { return one.done; });
   }
-  REQUIRE(one.replies().size() == 2);
-  CHECK(one.replies()[1].status == 503);
-  CHECK(field_of(one.replies()[1], "Retry-After") == "1");
+  REQUIRE(one.responses().size() == 2);
+  CHECK(one.responses()[1].status == 503);
+  CHECK(field_of(one.responses()[1], "Retry-After") == "1");
   CHECK(f.ask("/a").status == 200);
 }
 
@@ -296,7 +296,7 @@ CONFORMANCE("http files: the compressed form is sent to clients that accept it")
   const auto ask = [&](const char* path, const std::string& accepted) {
     return f.ask(path, accepted.empty() ? "" : "Accept-Encoding: " + accepted + "\r\n");
   };
-  const seen_reply br = ask("/a.css", "gzip, br");
+  const seen_response br = ask("/a.css", "gzip, br");
   CHECK(br.body == "BR");
   CHECK(field_of(br, "Content-Encoding") == "br");
   CHECK(field_of(br, "Content-Type") == "text/css; charset=utf-8");
@@ -304,7 +304,7 @@ CONFORMANCE("http files: the compressed form is sent to clients that accept it")
   CHECK(ask("/a.css", "gzip").body == "GZIP");
   CHECK(ask("/a.css", "br;q=0.5, gzip").body == "GZIP");
   CHECK(ask("/a.css", "br;q=0, gzip;q=0").body == "plain css");
-  const seen_reply plain = ask("/a.css", "");
+  const seen_response plain = ask("/a.css", "");
   CHECK(plain.body == "plain css");
   CHECK(field_of(plain, "Vary") == "Accept-Encoding");
   CHECK(field_of(plain, "Content-Encoding") == "-");
@@ -312,11 +312,11 @@ CONFORMANCE("http files: the compressed form is sent to clients that accept it")
   CHECK(ask("/b.css", "br, gzip").body == "GZ");
   CHECK(ask("/c.css", "br, gzip").body == "none");
   CHECK(ask("/d", "br, gzip").status == 404);
-  const seen_reply same =
+  const seen_response same =
       f.ask("/a.css", "Accept-Encoding: br\r\nIf-None-Match: " + field_of(br, "ETag") + "\r\n");
   CHECK(same.status == 304);
   CHECK(field_of(same, "Vary") == "Accept-Encoding");
-  const seen_reply range = f.ask("/a.css", "Accept-Encoding: br\r\nRange: bytes=1-1\r\n");
+  const seen_response range = f.ask("/a.css", "Accept-Encoding: br\r\nRange: bytes=1-1\r\n");
   CHECK(range.body == "R");
   CHECK(field_of(range, "Content-Range") == "bytes 1-1/2");
 }
@@ -355,7 +355,7 @@ CONFORMANCE("http files: a folder that does not exist yet is 404, and served whe
 }
 
 CONFORMANCE_ON(beck::test::kernel,
-               "http files: a file that shrinks under a reply cuts the connection") {
+               "http files: a file that shrinks under a response cuts the connection") {
   file_folder f(where);
   f.write("a", std::string(16 << 20, 'x'));
   beck::ip::tcp::socket slow(f.s.ctx);

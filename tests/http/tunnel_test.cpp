@@ -85,7 +85,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http tunnel: replies before it go out first, a tunnel may outlive its handler") {
+    "http tunnel: responses before it go out first, a tunnel may outlive its handler") {
   std::optional<http::tunnel> kept;
   served s([&](http::request& q, http::response& r) -> task<> {
     if (q.method() != http::method::connect) {
@@ -105,7 +105,7 @@ CONFORMANCE_OVER_BOTH(
   bool ended = false;
   co_spawn(s.ctx, echo(*kept), [&](std::exception_ptr, error_code) { ended = true; });
   s.run_until([&] { return has(one.received, "\r\n\r\nraw"); });
-  const auto all = one.replies();
+  const auto all = one.responses();
   REQUIRE(all.size() == 2);
   CHECK(all[0].body == "before");
   CHECK(all[1].status == 200);
@@ -165,7 +165,7 @@ CONFORMANCE_OVER_BOTH(
                    offer + "\r\n" + "POST / HTTP/1.1\r\nHost: a\r\n" + connection + offer +
                    "Content-Length: 2\r\n\r\nab" + last_get("/"));
   REQUIRE(all.size() == 8);
-  for (const seen_reply& one : all) CHECK(one.body == "no");
+  for (const seen_response& one : all) CHECK(one.body == "no");
   CHECK(refused == 8);
   all = s.ask("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
   CHECK(all.at(0).status == 404);
@@ -281,7 +281,7 @@ CONFORMANCE_OVER_BOTH("http: a change of the protocol whose exchange has ended g
   s.run_until([&] { return s.server.stats().connections == 0; });
 }
 
-CONFORMANCE_OVER_BOTH("http tunnel: of two tasks of one reply the second one is refused") {
+CONFORMANCE_OVER_BOTH("http tunnel: of two tasks of one response the second one is refused") {
   bool was_refused = false;
   served s([&](http::request&, http::response& r) -> task<> {
     r.set(http::field::upgrade, "echo");

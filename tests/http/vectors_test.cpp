@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Public vectors: requests and replies that other projects have collected because programs have
+// Public vectors: requests and responses that other projects have collected because programs have
 // read them differently. The files record how beck reads each: whole, split at every byte and byte
 // by byte must come to the same.
 #include "support/vectors.hpp"
@@ -75,16 +75,16 @@ TEST_CASE("Http11Probe's requests are read as recorded, however they arrive") {
   beck::test::report_value("http.vectors", cases);
 }
 
-TEST_CASE("llhttp's requests and replies are read as recorded, however they arrive") {
+TEST_CASE("llhttp's requests and responses are read as recorded, however they arrive") {
   long long cases = 0;
   for (const auto& row : read_vectors(BECK_HTTP_VECTORS "/llhttp.tsv")) {
     REQUIRE(row.size() == 6);
     CAPTURE(row[0]);
     CAPTURE(row[1]);
-    const bool is_reply = row[2].find("response") == 0;
+    const bool is_response = row[2].find("response") == 0;
     const std::string input = unescaped(row[5]);
-    const std::string outcome = is_reply ? read_in_all_ways<response_reader>(input)
-                                         : read_in_all_ways<request_reader>(input);
+    const std::string outcome = is_response ? read_in_all_ways<response_reader>(input)
+                                            : read_in_all_ways<request_reader>(input);
     if (is_recording()) std::cout << row[0] << '\t' << row[1] << '\t' << outcome << '\n';
     CHECK(outcome == row[4]);
     ++cases;

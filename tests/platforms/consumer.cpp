@@ -41,7 +41,7 @@ beck::task<> ask(http::server& server, http::client& web, redis::client& db, std
   const std::string port = std::to_string(server.endpoint().port());
   auto got = co_await web.async_get("http://127.0.0.1:" + port + "/hits/7");
   if (!got.error()) {
-    const http::reply page = std::move(got).value();
+    const http::client_response page = std::move(got).value();
     auto all = co_await page.body().async_read_all(1000);
     if (!all.error()) text = std::move(all).value();
   }
@@ -56,9 +56,9 @@ int main() {
   redis::memory_server store(context, beck::ip::tcp::endpoint(beck::ip::address_v4::loopback(), 0));
   redis::client db(context, "redis://127.0.0.1:" + std::to_string(store.port()));
   http::router routes;
-  routes.get("/hits/{n}", [&](http::request& request, http::response& reply) -> beck::task<> {
+  routes.get("/hits/{n}", [&](http::request& request, http::response& response) -> beck::task<> {
     auto hits = co_await db.exec<long>("INCRBY", "hits", request.param("n"));
-    reply.send(hits ? std::to_string(*hits) : std::string("failed"));
+    response.send(hits ? std::to_string(*hits) : std::string("failed"));
   });
   http::server server(routes);
   server.listen(beck::ip::tcp::endpoint(beck::ip::address_v4::loopback(), 0));
@@ -68,6 +68,6 @@ int main() {
   while (server.endpoint().port() == 0 && context.poll_one() != 0) continue;
   beck::co_spawn(context, ask(server, web, db, text), [&](std::exception_ptr) { store.close(); });
   context.run();
-  std::printf("the reply is \"%s\"\n", text.c_str());
+  std::printf("the response is \"%s\"\n", text.c_str());
   return text == "7" && store.integer("hits") == 7 && !errors() ? 0 : 1;
 }

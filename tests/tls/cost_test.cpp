@@ -55,7 +55,7 @@ class counted : public beck::http::test::counted_server {
     if (!answer.empty()) send(answer);
     return text;
   }
-  /// Sends `request`, and receives until a reply has come that ends in `end`.
+  /// Sends `request`, and receives until a response has come that ends in `end`.
   std::string exchange(const std::string& request, const std::string& end) {
     send(seal(client, request));
     std::string text;
@@ -95,7 +95,7 @@ CONFORMANCE_ON(kernel, "tls cost: an exchange is one receive and one send, and a
 }
 
 CONFORMANCE_ON(kernel,
-               "tls cost: a reply of 64 KiB is one send, and its records are not allocated") {
+               "tls cost: a response of 64 KiB is one send, and its records are not allocated") {
   const std::string body = beck::test::pattern(65'536) + "end\n";
   counted c([&](http::request&, http::response& r) { r.send(body); });
   for (int i = 0; i < 10; ++i) c.exchange(question, "end\n");
@@ -108,7 +108,7 @@ CONFORMANCE_ON(kernel,
   if (beck::test::counts_allocations()) CHECK(c.allocated == 0);
 }
 
-CONFORMANCE_ON(kernel, "tls cost: the tickets of a handshake go out with the first reply") {
+CONFORMANCE_ON(kernel, "tls cost: the tickets of a handshake go out with the first response") {
   const auto hello = [](http::request&, http::response& r) { r.send("hello\n"); };
   counted together(hello, question);
   std::string text;
@@ -121,7 +121,8 @@ CONFORMANCE_ON(kernel, "tls cost: the tickets of a handshake go out with the fir
   CHECK(apart.calls.sends == 3);
 }
 
-CONFORMANCE_ON(kernel, "tls cost: tickets leave when the server waits for more before it replies") {
+CONFORMANCE_ON(kernel,
+               "tls cost: tickets leave when the server waits for more before it responses") {
   std::string body;
   counted c(
       [&](http::request& q, http::response& r) -> beck::task<> {
@@ -142,7 +143,7 @@ CONFORMANCE_ON(kernel, "tls cost: tickets leave when the server waits for more b
   CHECK(c.calls.sends == 3);
 }
 
-CONFORMANCE_ON(kernel, "tls cost: the last reply of a connection leaves with its end") {
+CONFORMANCE_ON(kernel, "tls cost: the last response of a connection leaves with its end") {
   counted c([](http::request&, http::response& r) { r.send("hello\n"); },
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   std::string text;

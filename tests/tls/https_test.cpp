@@ -129,8 +129,8 @@ task<> get(https& h, const char* path, std::string& body) {
   CHECK(!got.error());
   if (!got) MESSAGE(got->error_text());
   if (!got) co_return;
-  http::reply reply = std::move(got).value();
-  auto text = co_await reply.body().async_read_all(10'000'000);
+  http::client_response response = std::move(got).value();
+  auto text = co_await response.body().async_read_all(10'000'000);
   CHECK(!text.error());
   body = std::move(text.value_);
 }
@@ -139,15 +139,15 @@ task<> post(https& h, const char* path, const std::string& text, std::string& bo
   auto got = co_await h.web.async_post(h.url(path), "text/plain", beck::buffer(text));
   CHECK(!got.error());
   if (!got) co_return;
-  http::reply reply = std::move(got).value();
-  auto answer = co_await reply.body().async_read_all(10'000'000);
+  http::client_response response = std::move(got).value();
+  auto answer = co_await response.body().async_read_all(10'000'000);
   CHECK(!answer.error());
   body = std::move(answer.value_);
 }
 
 }  // namespace
 
-CONFORMANCE("https: requests and replies, one connection for all") {
+CONFORMANCE("https: requests and responses, one connection for all") {
   https h(echo_body, {.bodies = {.body_bytes = 10'000'000}});
   std::string body;
   for (const char* path : {"/a", "/b", "/c"}) {
@@ -278,7 +278,7 @@ CONFORMANCE("https: a server ends its connections with close_notify") {
   }(std::move(raw)));
 }
 
-CONFORMANCE("https: the last reply of a connection comes whole to a peer that reads slowly") {
+CONFORMANCE("https: the last response of a connection comes whole to a peer that reads slowly") {
   const std::string body = pattern(100'000);
   narrow_layer layer(beck::duration::zero());
   https h([&](http::request&, http::response& r) { r.send(body); }, http::limits(), layer);
@@ -287,18 +287,19 @@ CONFORMANCE("https: the last reply of a connection comes whole to a peer that re
   const struct {
     std::string request;
     bool ends;  // with a close_notify behind the request
-    std::size_t replies;
+    std::size_t responses;
   } cases[] = {{last, false, 1}, {go_on, true, 1}, {go_on + go_on + last, false, 3}};
   for (const auto& one : cases) {
     std::string text;
     h.run(ask_once(h, one.request, one.ends, text));
     CAPTURE(one.request);
-    CHECK(text.size() > one.replies * body.size());
+    CHECK(text.size() > one.responses * body.size());
     CHECK(text.ends_with(body));
   }
 }
 
-CONFORMANCE_ON(sim, "https: a reply may take longer than an end, as long as the peer takes some") {
+CONFORMANCE_ON(sim,
+               "https: a response may take longer than an end, as long as the peer takes some") {
   const std::string body = pattern(150'000);
   narrow_layer layer(beck::duration(100'000'000));  // 10 KB/s
   https h([&](http::request&, http::response& r) { r.send(body); }, http::limits(), layer);
@@ -320,8 +321,8 @@ CONFORMANCE_ON(sim,
     beck::ignore(
         co_await async_write(idle, beck::buffer("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28)));
     char part[1000];
-    auto reply = co_await idle.async_read_some(beck::buffer(part));
-    CHECK(!reply.error());
+    auto response = co_await idle.async_read_some(beck::buffer(part));
+    CHECK(!response.error());
     beck::steady_timer timer(s.ctx, 2s);
     beck::ignore(co_await timer.async_wait());
     std::string body;
@@ -366,8 +367,8 @@ CONFORMANCE("https: a handler takes the stream over, and speaks its own protocol
     auto got = co_await call.async_finish();
     CHECK(!got.error());
     if (!got) co_return;
-    http::reply reply = std::move(got).value();
-    http::taken_stream taken = reply.take_over();
+    http::client_response response = std::move(got).value();
+    http::taken_stream taken = response.take_over();
     const beck::const_buffer text("abc", 3);
     beck::ignore(co_await taken.stream->write_some(beck::const_buffer_span(&text, 1)));
     char part[10];
@@ -378,7 +379,7 @@ CONFORMANCE("https: a handler takes the stream over, and speaks its own protocol
   }(h));
 }
 
-CONFORMANCE("https: pipelined replies before the end of the connection are whole") {
+CONFORMANCE("https: pipelined responses before the end of the connection are whole") {
   https s([](http::request&, http::response& r) { r.send(std::string(2000, 'r')); });
   for (const int count : {1, 31, 32, 33, 40}) {
     CAPTURE(count);

@@ -32,8 +32,8 @@ class Aiohttp:
         await self.session.close()
 
     async def call(self, method, url, data=None, headers=None):
-        async with self.session.request(method, url, data=data, headers=headers) as reply:
-            return reply.status, await reply.text()
+        async with self.session.request(method, url, data=data, headers=headers) as response:
+            return response.status, await response.text()
 
 
 class Httpx:
@@ -47,8 +47,8 @@ class Httpx:
         await self.client.aclose()
 
     async def call(self, method, url, data=None, headers=None):
-        reply = await self.client.request(method, url, content=data, headers=headers)
-        return reply.status_code, reply.text
+        response = await self.client.request(method, url, content=data, headers=headers)
+        return response.status_code, response.text
 
 
 async def behind_refusals(client, base, size):
@@ -72,7 +72,7 @@ async def cut_uploads(client, base):
 
         try:
             await client.call("POST", base + "/cut", body())
-            raise Failed("a cut upload has a reply")
+            raise Failed("a cut upload has a response")
         except (EOFError, *client.cut):
             pass
         status, text = await client.call("GET", base + "/bytes/100")

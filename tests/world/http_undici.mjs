@@ -8,15 +8,15 @@ import { Agent, Client, request } from 'undici';
 const base = process.argv[2];
 
 async function call(method, path, body, options = {}) {
-  const reply = await request(base + path, { method, body, ...options });
-  return [reply.statusCode, await reply.body.text()];
+  const response = await request(base + path, { method, body, ...options });
+  return [response.statusCode, await response.body.text()];
 }
 
 function require(condition, text) {
   if (!condition) throw new Error(text);
 }
 
-// Posts a body that is refused, then a small one that must arrive. A reply that comes while the body
+// Posts a body that is refused, then a small one that must arrive. A response that comes while the body
 // is sent may reach undici as an error of the refused request itself, never of the next one.
 async function behindRefusals(size, options) {
   for (let round = 0; round < 60; ++round) {
@@ -36,7 +36,7 @@ async function pipelining() {
   const all = [];
   for (let i = 0; i < 500; ++i) all.push(client.request({ method: 'GET', path: `/n/${i}` }).then(r => r.body.text()));
   const texts = await Promise.all(all);
-  texts.forEach((text, i) => require(text.startsWith(`GET /n/${i} `), `reply ${i}: ${text}`));
+  texts.forEach((text, i) => require(text.startsWith(`GET /n/${i} `), `response ${i}: ${text}`));
   await client.close();
 }
 
@@ -49,7 +49,7 @@ async function cutUploads() {
       yield Buffer.alloc(50000);
     }
     const failed = await call('POST', '/cut', body(), { signal: stop.signal }).then(() => false, () => true);
-    require(failed, 'a cut upload has a reply');
+    require(failed, 'a cut upload has a response');
     const [status, text] = await call('GET', '/bytes/100');
     require(status === 200 && text.length === 100, `after it: ${status}`);
   }

@@ -12,11 +12,11 @@ const ca = readFileSync(rootFile);
 
 function get(options) {
   return new Promise((resolve, reject) => {
-    const asked = https.get(url, { ca, ...options }, reply => {
-      const socket = reply.socket;
-      reply.resume();
-      reply.on('end', () => resolve({
-        status: reply.statusCode, protocol: socket.getProtocol(), resumed: socket.isSessionReused(),
+    const asked = https.get(url, { ca, ...options }, response => {
+      const socket = response.socket;
+      response.resume();
+      response.on('end', () => resolve({
+        status: response.statusCode, protocol: socket.getProtocol(), resumed: socket.isSessionReused(),
       }));
     });
     asked.on('error', reject);
@@ -36,12 +36,12 @@ async function main() {
     console.log(`ok: ${version}: kept connections, resumed sessions`);
   }
   const dispatcher = new Agent({ connect: { ca } });
-  const replies = await Promise.all(Array.from({ length: 100 }, async () => {
+  const responses = await Promise.all(Array.from({ length: 100 }, async () => {
     const { statusCode, body } = await request(url, { dispatcher });
     await body.dump();
     return statusCode;
   }));
-  if (replies.some(status => status !== 200)) throw new Error(`undici: ${replies}`);
+  if (responses.some(status => status !== 200)) throw new Error(`undici: ${responses}`);
   console.log('ok: undici, 100 requests at once');
 }
 

@@ -26,7 +26,7 @@ expect() {
     exit 1
   fi
 }
-# typed LINE...: types each behind the handshake, and keeps the input open until the reply has come, with the file that
+# typed LINE...: types each behind the handshake; keeps the input open until the response is there, with the file that
 # it comes to in `answer`.
 typed() {
   local line try

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The HTTP service with Asio as its users write it: a coroutine loop over a buffer, a parser that
-// goes byte by byte into strings, a reply of several buffers. Asio has no HTTP; its example server
-// has such parts.
+// goes byte by byte into strings, a response of several buffers. Asio has no HTTP; its example
+// server has such parts.
 #include <array>
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
@@ -107,8 +107,9 @@ asio::awaitable<void> session(tcp::socket socket, const bench::http_service& s,
         if (found == request_parser::result::bad) co_return;
         head = request();
         const std::string fields = bench::http_head(s, body.size());
-        const std::array<asio::const_buffer, 2> reply = {asio::buffer(fields), asio::buffer(body)};
-        co_await asio::async_write(socket, reply, asio::use_awaitable);
+        const std::array<asio::const_buffer, 2> response = {asio::buffer(fields),
+                                                            asio::buffer(body)};
+        co_await asio::async_write(socket, response, asio::use_awaitable);
         if (s.close) co_return;
       }
     }

@@ -37,18 +37,18 @@ class session : public std::enable_shared_from_this<session> {
  private:
   void on_read(beast::error_code ec, std::size_t) {
     if (ec) return close();
-    reply_ = {http::status::ok, 11};  // Beast writes a reply to HTTP/1.0 as it is told to
-    reply_.set(http::field::server, text(bench::http_server_name));
-    reply_.set(http::field::date, text(bench::http_date()));
-    reply_.set(http::field::content_type, text(bench::http_content_type));
+    response_ = {http::status::ok, 11};  // Beast writes a response to HTTP/1.0 as it is told to
+    response_.set(http::field::server, text(bench::http_server_name));
+    response_.set(http::field::date, text(bench::http_date()));
+    response_.set(http::field::content_type, text(bench::http_content_type));
     if (service_.close) {
-      reply_.keep_alive(false);
+      response_.keep_alive(false);
     } else {
-      reply_.set(text(bench::http_filler_name), text(bench::http_filler));
+      response_.set(text(bench::http_filler_name), text(bench::http_filler));
     }
-    reply_.body() = body_;
-    reply_.prepare_payload();
-    http::async_write(stream_, reply_,
+    response_.body() = body_;
+    response_.prepare_payload();
+    http::async_write(stream_, response_,
                       beast::bind_front_handler(&session::on_write, shared_from_this()));
   }
 
@@ -65,7 +65,7 @@ class session : public std::enable_shared_from_this<session> {
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_;
   http::request<http::string_body> request_;
-  http::response<http::string_body> reply_;
+  http::response<http::string_body> response_;
   const bench::http_service& service_;
   const std::string& body_;
 };

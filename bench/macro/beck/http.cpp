@@ -24,23 +24,23 @@ beck::io_context::options options_of(const bench::http_service& s) {
   return beck::io_context::options().backend(ring ? beck::backend::io_uring : beck::backend::epoll);
 }
 
-struct fixed_reply {
+struct fixed_response {
   const std::string& body;
   bool close;
 
-  void operator()(http::request&, http::response& reply) const {
-    reply.set(http::field::server, bench::http_server_name);
-    reply.set(http::field::content_type, bench::http_content_type);
-    if (!close) reply.set(http::field::cache_control, bench::http_filler);
-    reply.send(body);
+  void operator()(http::request&, http::response& response) const {
+    response.set(http::field::server, bench::http_server_name);
+    response.set(http::field::content_type, bench::http_content_type);
+    if (!close) response.set(http::field::cache_control, bench::http_filler);
+    response.send(body);
   }
 };
 
-struct fixed_reply_task {
-  fixed_reply reply_with;
+struct fixed_response_task {
+  fixed_response response_with;
 
-  beck::task<> operator()(http::request& request, http::response& reply) const {
-    reply_with(request, reply);
+  beck::task<> operator()(http::request& request, http::response& response) const {
+    response_with(request, response);
     co_return;
   }
 };
@@ -61,16 +61,16 @@ int main(int argc, char** argv) {
   const auto s = bench::http_service::from_arguments(argc, argv);
   try {
     const std::string body = s.body();
-    const fixed_reply reply{body, s.close};
+    const fixed_response response{body, s.close};
     beck::io_context context(options_of(s));
     if (!s.file.empty()) {
       const auto kept = beck::duration(60'000'000'000);  // as long as nginx keeps them
       serve(context, http::static_files(s.file.substr(0, s.file.rfind('/')),
                                         http::file_options().keep_open(kept)));
     } else if (s.form == "coroutine") {
-      serve(context, fixed_reply_task{reply});
+      serve(context, fixed_response_task{response});
     } else {
-      serve(context, reply);
+      serve(context, response);
     }
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

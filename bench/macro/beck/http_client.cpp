@@ -33,7 +33,7 @@ struct session {
 beck::task<bool> call(session& s, beck::mutable_buffer part) {
   auto got = co_await s.web.async_get(s.url);
   if (got.error()) bench::fail(got->error_text().c_str());
-  const http::reply page = std::move(got).value();
+  const http::client_response page = std::move(got).value();
   std::size_t bytes = 0;
   for (;;) {
     const auto [error, n] = co_await page.body().async_read_some(part);

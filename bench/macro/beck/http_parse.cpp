@@ -61,19 +61,20 @@ class parser {
 
 void head_writer(bench::meter& m) {
   char room[512];
-  bench::repeat_http(m, 1, bench::http_reply_head.size(), [&] {
+  bench::repeat_http(m, 1, bench::http_response_head.size(), [&] {
     return http::head_writer(beck::mutable_buffer(room, sizeof room))
         .start(http::status::ok)
-        .add(http::field::server, bench::http_reply_server)
-        .add(http::field::date, bench::http_reply_date)
-        .add(http::field::content_type, bench::http_reply_type)
-        .add(http::field::etag, bench::http_reply_etag)
-        .add(http::field::content_length, bench::http_reply_length)
+        .add(http::field::server, bench::http_response_server)
+        .add(http::field::date, bench::http_response_date)
+        .add(http::field::content_type, bench::http_response_type)
+        .add(http::field::etag, bench::http_response_etag)
+        .add(http::field::content_length, bench::http_response_length)
         .finish()
         .size();
   });
-  bench::require(std::string_view(room, bench::http_reply_head.size()) == bench::http_reply_head,
-                 "the head is another one");
+  bench::require(
+      std::string_view(room, bench::http_response_head.size()) == bench::http_response_head,
+      "the head is another one");
 }
 
 // A path is decoded and its route found among 100, with its captures: a router without a server.

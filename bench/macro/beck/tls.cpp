@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The HTTP service over TLS with beck::http and beck::tls: a fixed reply, as in http.cpp. --form
+// The HTTP service over TLS with beck::http and beck::tls: a fixed response, as in http.cpp. --form
 // FOLDER: where chain.pem and key.pem are.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/server.hpp>
@@ -24,11 +24,11 @@ int main(int argc, char** argv) {
     beck::io_context context(
         beck::io_context::options().backend(ring ? beck::backend::io_uring : beck::backend::epoll));
     beck::tls::server_context identity(s.form + "/chain.pem", s.form + "/key.pem");
-    http::server server([&body](http::request&, http::response& reply) {
-      reply.set(http::field::server, bench::http_server_name);
-      reply.set(http::field::content_type, bench::http_content_type);
-      reply.set(http::field::cache_control, bench::http_filler);
-      reply.send(body);
+    http::server server([&body](http::request&, http::response& response) {
+      response.set(http::field::server, bench::http_server_name);
+      response.set(http::field::content_type, bench::http_content_type);
+      response.set(http::field::cache_control, bench::http_filler);
+      response.send(body);
     });
     server.listen(tcp::endpoint(beck::ip::make_address("127.0.0.1"), 0), identity);
     beck::co_spawn(context, server.serve(), beck::detached);

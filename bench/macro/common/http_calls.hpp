@@ -25,10 +25,10 @@ class http_calls {
   [[nodiscard]] std::string path() const;
   [[nodiscard]] std::string url() const { return "http://" + authority() + path(); }
 
-  // Counts a reply whose body was read to its end. Fails the run unless the status is 200 and the
-  // body as long as the file. Returns whether another call is to take its place.
+  // Counts a response whose body was read to its end. Fails the run unless the status is 200 and
+  // the body as long as the file. Returns whether another call is to take its place.
   [[nodiscard]] bool take(unsigned status, std::size_t bytes) {
-    require(status == 200, "a reply has another status than 200");
+    require(status == 200, "a response has another status than 200");
     require(bytes == body_bytes_, "a body is not as long as the file");
     return !meter_.over(++done_);
   }

@@ -55,7 +55,7 @@ std::string chunked_message() {
 
 }  // namespace
 
-const std::string_view http_reply_head =
+const std::string_view http_response_head =
     "HTTP/1.1 200 OK\r\n"
     "Server: beck\r\n"
     "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
@@ -63,11 +63,11 @@ const std::string_view http_reply_head =
     "ETag: \"5e2a-18f0c2b7\"\r\n"
     "Content-Length: 24106\r\n\r\n";
 
-const std::string_view http_reply_server = "beck";
-const std::string_view http_reply_date = "Sun, 06 Nov 1994 08:49:37 GMT";
-const std::string_view http_reply_type = "text/html; charset=utf-8";
-const std::string_view http_reply_etag = "\"5e2a-18f0c2b7\"";
-const std::uint64_t http_reply_length = 24106;
+const std::string_view http_response_server = "beck";
+const std::string_view http_response_date = "Sun, 06 Nov 1994 08:49:37 GMT";
+const std::string_view http_response_type = "text/html; charset=utf-8";
+const std::string_view http_response_etag = "\"5e2a-18f0c2b7\"";
+const std::uint64_t http_response_length = 24106;
 
 http_text::http_text(std::string_view case_name) {
   std::string_view head;

@@ -36,12 +36,12 @@ constexpr std::size_t http_body_bytes = 65536;
 
 // A head that a server writes, and its parts. They are in another translation unit, so that the
 // compiler does not know them where they are written.
-extern const std::string_view http_reply_head;
-extern const std::string_view http_reply_server;
-extern const std::string_view http_reply_date;
-extern const std::string_view http_reply_type;
-extern const std::string_view http_reply_etag;
-extern const std::uint64_t http_reply_length;
+extern const std::string_view http_response_head;
+extern const std::string_view http_response_server;
+extern const std::string_view http_response_date;
+extern const std::string_view http_response_type;
+extern const std::string_view http_response_etag;
+extern const std::uint64_t http_response_length;
 
 // Repeats `work`, which reads all messages of the text and returns a number that must be `wanted`,
 // until the meter ends the run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The command line, the head of the reply, and a listener for the servers that make none.
+// The command line, the head of the response, and a listener for the servers that make none.
 #include "http_service.hpp"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The HTTP service of the benchmark http, which every server offers: the same reply to each
+// The HTTP service of the benchmark http, which every server offers: the same response to each
 // request, of the same bytes. The client is a program of its own (harness/serving.py).
 #pragma once
 
@@ -24,8 +24,8 @@ struct http_service {
   std::string body() const;
 };
 
-/// The fields of each reply besides Date and Content-Length. nginx sends as many bytes: its Server
-/// is as long, and "Connection: keep-alive" as long as the third. A reply that closes has
+/// The fields of each response besides Date and Content-Length. nginx sends as many bytes: its
+/// Server is as long, and "Connection: keep-alive" as long as the third. A response that closes has
 /// "Connection: close" instead.
 inline constexpr std::string_view http_server_name = "bench";
 inline constexpr std::string_view http_content_type = "text/plain";

@@ -56,7 +56,7 @@ class client {
         const bool writes = (events[i].events & EPOLLOUT) != 0;
         act(events[i].data.fd, (reads ? CURL_CSELECT_IN : 0) | (writes ? CURL_CSELECT_OUT : 0));
       }
-      take_replies();
+      take_responses();
       // The timer is also how libcurl asks to start the calls that were added.
       if (n == 0 || timeout_ms_ == 0) act(CURL_SOCKET_TIMEOUT, 0);
     }
@@ -92,7 +92,7 @@ class client {
     require_ok(curl_multi_socket_action(multi_, socket, events, &running));
   }
 
-  void take_replies() {
+  void take_responses() {
     int more = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &more)) {
       require_ok(message->data.result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // An HTTP server on bare edge-triggered epoll. It reads whole heads, but only looks for their end:
-// the reply is always the same. Heads that arrive together are answered with one call.
+// the response is always the same. Heads that arrive together are answered with one call.
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int events_max = 512;
 constexpr std::size_t input_max = 8192;
-constexpr std::size_t gathered_max = 64;  // replies of one call
+constexpr std::size_t gathered_max = 64;  // responses of one call
 
 struct connection {
   int fd;
@@ -78,14 +78,14 @@ class server {
     if (epoll_ctl(poller_, EPOLL_CTL_ADD, fd, &e) != 0) bench::fail_errno("epoll_ctl");
   }
 
-  /// Makes the reply anew once a second.
+  /// Makes the response anew once a second.
   void refresh() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     if (now.tv_sec == made_at_) return;
     made_at_ = now.tv_sec;
     head_ = bench::http_head(service_, length_);
-    reply_ = head_ + body_;
+    response_ = head_ + body_;
   }
 
   void accept_all() {
@@ -107,8 +107,8 @@ class server {
       const ssize_t n = recv(c.fd, data, sizeof data, 0);
       if (n < 0) return errno == EAGAIN;
       if (n == 0) return false;
-      const std::size_t replies = heads({data, static_cast<std::size_t>(n)}, c);
-      if (replies != 0 && !answer(c, replies)) return false;
+      const std::size_t responses = heads({data, static_cast<std::size_t>(n)}, c);
+      if (responses != 0 && !answer(c, responses)) return false;
       if (static_cast<std::size_t>(n) < sizeof data) return true;  // the next edge tells
     }
   }
@@ -128,40 +128,40 @@ class server {
     return count;
   }
 
-  bool answer(connection& c, std::size_t replies) {
+  bool answer(connection& c, std::size_t responses) {
     c.closing = service_.close;
     if (file_ >= 0) {
       c.output = head_;
       c.file_at = 0;
       return send_rest(c);
     }
-    if (replies == 1) return send_one(c);
+    if (responses == 1) return send_one(c);
     iovec parts[gathered_max];
-    while (replies != 0) {
-      const std::size_t count = std::min(replies, gathered_max);
-      for (std::size_t i = 0; i < count; ++i) parts[i] = {reply_.data(), reply_.size()};
+    while (responses != 0) {
+      const std::size_t count = std::min(responses, gathered_max);
+      for (std::size_t i = 0; i < count; ++i) parts[i] = {response_.data(), response_.size()};
       msghdr message{};
       message.msg_iov = parts;
       message.msg_iovlen = count;
       const ssize_t n = c.output.empty() ? sendmsg(c.fd, &message, MSG_NOSIGNAL) : 0;
       if (n < 0 && errno != EAGAIN) return false;
       keep_rest(c, count, n < 0 ? 0 : static_cast<std::size_t>(n));
-      replies -= count;
+      responses -= count;
     }
     return !(c.closing && c.output.empty());
   }
 
   bool send_one(connection& c) {
-    const ssize_t n = send(c.fd, reply_.data(), reply_.size(), MSG_NOSIGNAL);
+    const ssize_t n = send(c.fd, response_.data(), response_.size(), MSG_NOSIGNAL);
     if (n < 0 && errno != EAGAIN) return false;
     keep_rest(c, 1, n < 0 ? 0 : static_cast<std::size_t>(n));
     return !(c.closing && c.output.empty());
   }
 
-  void keep_rest(connection& c, std::size_t replies, std::size_t sent) {
-    if (sent == replies * reply_.size()) return;
+  void keep_rest(connection& c, std::size_t responses, std::size_t sent) {
+    if (sent == responses * response_.size()) return;
     std::string all;
-    for (std::size_t i = 0; i < replies; ++i) all.append(reply_);
+    for (std::size_t i = 0; i < responses; ++i) all.append(response_);
     c.output.append(all, sent);
   }
 
@@ -187,7 +187,7 @@ class server {
   std::size_t length_ = 0;
   std::string body_;
   std::string head_;
-  std::string reply_;
+  std::string response_;
   std::time_t made_at_ = 0;
 };
 

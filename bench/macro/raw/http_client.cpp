@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// HTTP calls on bare edge-triggered epoll: fixed requests. Of the head of a reply it reads the
+// HTTP calls on bare edge-triggered epoll: fixed requests. Of the head of a response it reads the
 // status and Content-Length, which it expects in this spelling; the body is counted.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -99,7 +99,7 @@ class client {
     c.filled = c.received = 0;
   }
 
-  // Receives all there is; returns whether the reply is whole. Behind it nothing can be.
+  // Receives all there is; returns whether the response is whole. Behind it nothing can be.
   static bool receive(connection& c) {
     for (;;) {
       const std::size_t room = sizeof c.buffer - c.filled;
@@ -124,7 +124,7 @@ class client {
       return bench::require(c.filled < sizeof c.buffer, "a head is too long");
     const std::string_view head = text.substr(0, end + 2);
     constexpr std::string_view version = "HTTP/1.1 ", name = "\r\nContent-Length: ";
-    bench::require(head.starts_with(version), "not a reply of HTTP/1.1");
+    bench::require(head.starts_with(version), "not a response of HTTP/1.1");
     c.status = static_cast<unsigned>(number(head.substr(version.size(), 3)));
     const std::size_t field = head.find(name);
     bench::require(field != std::string_view::npos, "a head without Content-Length");

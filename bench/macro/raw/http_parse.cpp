@@ -24,19 +24,20 @@ struct writer {
 
 std::size_t write(char* room) {
   writer w{room};
-  w.put("HTTP/1.1 200 OK\r\nServer: ").put(bench::http_reply_server);
-  w.put("\r\nDate: ").put(bench::http_reply_date);
-  w.put("\r\nContent-Type: ").put(bench::http_reply_type);
-  w.put("\r\nETag: ").put(bench::http_reply_etag);
-  w.put("\r\nContent-Length: ").put(bench::http_reply_length).put("\r\n\r\n");
+  w.put("HTTP/1.1 200 OK\r\nServer: ").put(bench::http_response_server);
+  w.put("\r\nDate: ").put(bench::http_response_date);
+  w.put("\r\nContent-Type: ").put(bench::http_response_type);
+  w.put("\r\nETag: ").put(bench::http_response_etag);
+  w.put("\r\nContent-Length: ").put(bench::http_response_length).put("\r\n\r\n");
   return static_cast<std::size_t>(w.at - room);
 }
 
 void head_writer(bench::meter& m) {
   char room[512];
-  bench::repeat_http(m, 1, bench::http_reply_head.size(), [&] { return write(room); });
-  bench::require(std::string_view(room, bench::http_reply_head.size()) == bench::http_reply_head,
-                 "the head is another one");
+  bench::repeat_http(m, 1, bench::http_response_head.size(), [&] { return write(room); });
+  bench::require(
+      std::string_view(room, bench::http_response_head.size()) == bench::http_response_head,
+      "the head is another one");
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // One call of a client: a request with the caller's fields and an optional body, given whole or
-// written as a stream; then the reply to it.
+// written as a stream; then the response to it.
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/http/client_response.hpp>
 #include <beck/http/field.hpp>
 #include <beck/http/method.hpp>
-#include <beck/http/reply.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -39,10 +39,10 @@ class [[nodiscard]] call_write : public op<call_write, void(error_code, std::siz
   const_buffer data_;
 };
 
-/// The operation that ends a request and waits for the head of its reply.
-class [[nodiscard]] call_finish : public op<call_finish, void(error_code, reply)> {
+/// The operation that ends a request and waits for the head of its response.
+class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client_response)> {
  public:
-  static constexpr const char* waits_for = "http reply";
+  static constexpr const char* waits_for = "http response";
 
   explicit call_finish(exchange_ref of) noexcept : of_(static_cast<exchange_ref&&>(of)) {}
   call_finish(call_finish&& other) noexcept
@@ -92,12 +92,12 @@ class call {
   /// Announces the length of a body that is written with async_write_some(). Throws
   /// std::logic_error if the head was sent.
   call& content_length(std::uint64_t bytes);
-  /// Sends the body only after the server has replied "100 Continue", or after
-  /// client_options::continue_timeout without a reply. Throws std::logic_error if the head was
+  /// Sends the body only after the server has answered "100 Continue", or after
+  /// client_options::continue_timeout without a response. Throws std::logic_error if the head was
   /// sent.
   call& expect_continue();
-  /// Asks the server to switch to `protocol`. If it answers 101, reply::take_over() returns the
-  /// stream. A redirect is not followed: it is the result. Throws as set().
+  /// Asks the server to switch to `protocol`. If it answers 101, client_response::take_over()
+  /// returns the stream. A redirect is not followed: it is the result. Throws as set().
   call& upgrade(std::string_view protocol);
   /// Sends exactly `text` as the target, instead of the path and the query of the URL: for a proxy,
   /// which must forward its client's target unchanged, such as "/search?tag[]=a|b". `text` is a
@@ -110,27 +110,27 @@ class call {
 
   /// Writes a part of the body; the first call connects and sends the head. Completes with
   /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
-  /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
-  /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
+  /// Errors: broken_pipe if the server takes no more: it has responded with an error, or the
+  /// connection is gone; async_finish() then gives its response, or the reason. message_size beyond
   /// content_length(); invalid_argument behind async_finish(). Those of a connection that is not
   /// made.
-  /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
-  /// of it to be received before it takes more of the request, the write and the call end with
-  /// send_late, after client_options::send_timeout.
-  /// Cancellation: ends with operation_aborted; no byte was taken.
+  /// Does not read the body of a response that comes early: with a server that needs more than 64
+  /// KiB of it to be received before it takes more of the request, the write and the call end with
+  /// send_late, after client_options::send_timeout. Cancellation: ends with operation_aborted; no
+  /// byte was taken.
   detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
   template <class Token>
   auto async_write_some(const_buffer data, Token&& token) const {
     return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
   }
-  /// Ends the request and waits for the head of the reply. Completes with (error_code, reply).
-  /// After an error the reply has no head, and reply::error_text() describes the error. The call
-  /// cannot be used again. Errors: those of client_error; a refusal; those of the lookup and of the
-  /// socket. Throws std::logic_error after another async_finish().
+  /// Ends the request and waits for the head of the response. Completes with (error_code,
+  /// client_response). After an error the response has no head, and client_response::error_text()
+  /// describes the error. The call cannot be used again. Errors: those of client_error; a refusal;
+  /// those of the lookup and of the socket. Throws std::logic_error after another async_finish().
   /// Cancellation: ends with operation_aborted, and the connection is closed.
   detail::call_finish async_finish();
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
     requires(!std::is_convertible_v<Token, const_buffer>)
   auto async_finish(Token&& token) {
@@ -139,7 +139,7 @@ class call {
   /// As above, with a whole body, which must live until completion. Throws std::logic_error if a
   /// part was written.
   detail::call_finish async_finish(const_buffer body);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_finish(const_buffer body, Token&& token) {
     return beck::detail::launch(async_finish(body), static_cast<Token&&>(token));

@@ -7,8 +7,8 @@
 #include <beck/http/call.hpp>
 #include <beck/http/client_error.hpp>
 #include <beck/http/client_options.hpp>
+#include <beck/http/client_response.hpp>
 #include <beck/http/connector.hpp>
-#include <beck/http/reply.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <cstdint>
 #include <string_view>
@@ -26,7 +26,7 @@ struct client_stats {
   std::uint64_t waits = 0;        ///< calls that had to wait for a connection
   std::uint64_t retries = 0;      ///< requests that were sent a second time
   std::uint64_t redirects = 0;    ///< redirects that were followed
-  std::uint64_t replies = 0;      ///< heads of replies, except 1xx and followed redirects
+  std::uint64_t responses = 0;    ///< heads of responses, except 1xx and followed redirects
 };
 
 namespace detail {
@@ -35,7 +35,7 @@ struct client_handle;
 
 /// A client. Each call gets an idle connection to its origin, or a new one. At the limits of
 /// client_options calls wait, in their order. A call is sent once more if it fails on a connection
-/// that was idle, before any byte of a reply: the server may have closed that connection. Its
+/// that was idle, before any byte of a response: the server may have closed that connection. Its
 /// method must be idempotent, and its body no stream.
 ///   http::client web(ctx, {.per_origin = 8});
 ///   auto got = co_await timeout(web.async_get("http://api.example/a.json"), 5s);
@@ -63,24 +63,24 @@ class client {
   /// outlive the client.
   void connect_with(connector& how) noexcept;
 
-  /// Gets a URL. Completes with (error_code, reply), errors and cancellation as
+  /// Gets a URL. Completes with (error_code, client_response), errors and cancellation as
   /// call::async_finish(). `url` is copied. Throws std::bad_alloc.
   detail::call_finish async_get(std::string_view url);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_get(std::string_view url, Token&& token) {
     return beck::detail::launch(async_get(url), static_cast<Token&&>(token));
   }
-  /// Gets the head of a URL's reply; else as async_get().
+  /// Gets the head of a URL's response; else as async_get().
   detail::call_finish async_head(std::string_view url);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_head(std::string_view url, Token&& token) {
     return beck::detail::launch(async_head(url), static_cast<Token&&>(token));
   }
   /// Deletes a URL; else as async_get().
   detail::call_finish async_delete(std::string_view url);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_delete(std::string_view url, Token&& token) {
     return beck::detail::launch(async_delete(url), static_cast<Token&&>(token));
@@ -89,7 +89,7 @@ class client {
   /// std::invalid_argument if `content_type` has a control character.
   detail::call_finish async_post(std::string_view url, std::string_view content_type,
                                  const_buffer body);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_post(std::string_view url, std::string_view content_type, const_buffer body,
                   Token&& token) {
@@ -98,7 +98,7 @@ class client {
   /// Puts a body; else as async_post().
   detail::call_finish async_put(std::string_view url, std::string_view content_type,
                                 const_buffer body);
-  /// As above. `token` takes (error_code, reply).
+  /// As above. `token` takes (error_code, client_response).
   template <class Token>
   auto async_put(std::string_view url, std::string_view content_type, const_buffer body,
                  Token&& token) {

@@ -32,8 +32,8 @@ struct client_options {
   duration connect_timeout = duration::seconds(3);
   /// How long the server may take no byte of a request: 30 s. Error beyond it: send_late.
   duration send_timeout = duration::seconds(30);
-  /// How long the head of the reply may take after the end of the request, with all 1xx replies
-  /// before it: 60 s. Error beyond it: head_late.
+  /// How long the head of the response may take after the end of the request, with all 1xx
+  /// responses before it: 60 s. Error beyond it: head_late.
   duration head_timeout = duration::seconds(60);
   /// The slowest average rate of a body, in bytes a second, enforced once reads have waited for it
   /// for `body_grace`. Error below it: body_late. 0: no limit, as for streams of rare events.
@@ -53,7 +53,8 @@ struct client_options {
   /// braces do not name has the default of body_limits, so `body_bytes` becomes 1 MiB with
   /// `.bodies = {.trailer_fields = 5}`.
   body_limits bodies = {.body_bytes = INT64_MAX};
-  /// How many bytes of 1xx replies may precede a reply, 64 KiB. Error beyond it: too_many_interim.
+  /// How many bytes of 1xx responses may precede a response, 64 KiB. Error beyond it:
+  /// too_many_interim.
   std::size_t interim_bytes = 65'536;
   /// How many redirects a call follows, at most 10. Error beyond it: too_many_redirects. 0: none, a
   /// redirect is the result.

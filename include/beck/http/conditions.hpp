@@ -39,9 +39,9 @@ namespace functions {
 ///
 /// Malformed input gets the answer that loses no data:
 /// - If-Match: it fails, so that nothing is changed by mistake.
-/// - If-None-Match: it holds for GET and HEAD, which get a whole reply, and fails for others.
+/// - If-None-Match: it holds for GET and HEAD, which get a whole response, and fails for others.
 /// - If-Modified-Since and If-Unmodified-Since, also if given twice: ignored, as the RFC demands.
-/// - If-Range, also if given twice: it fails, and the reply is whole. So does a date that is not
+/// - If-Range, also if given twice: it fails, and the response is whole. So does a date that is not
 ///   exactly `last_modified`, or is not a second before `now`. A date cannot tell two changes
 ///   within a second apart; entity tags can.
 /// - Range, if given twice: ignored.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A request and its reply in one object, for handlers that answer later from a callback.
+// A request and its response in one object, for handlers that answer later from a callback.
 #pragma once
 
 #include <beck/http/request.hpp>

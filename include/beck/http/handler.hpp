@@ -14,18 +14,18 @@
 
 namespace beck::http {
 
-/// A function that replies before it returns: `void(request&, response&)`.
+/// A function that responds before it returns: `void(request&, response&)`.
 template <class H>
 concept plain_handler = requires(H& h, request& q, response& r) {
   { h(q, r) } -> std::same_as<void>;
 };
-/// A coroutine that replies: `task<>(request&, response&)`, or one that returns awaitable<>.
+/// A coroutine that responds: `task<>(request&, response&)`, or one that returns awaitable<>.
 template <class H>
 concept coroutine_handler = requires(H& h, request& q, response& r) {
   requires beck::detail::is_task<decltype(h(q, r))>;
   requires std::is_void_v<typename decltype(h(q, r))::value_type>;
 };
-/// A function that takes the exchange over, and replies at once or later: `void(exchange)`.
+/// A function that takes the exchange over, and responds at once or later: `void(exchange)`.
 template <class H>
 concept exchange_handler = requires(H& h, http::exchange x) {
   { h(static_cast<http::exchange&&>(x)) } -> std::same_as<void>;

@@ -51,15 +51,15 @@ struct limits {
   /// How long the server waits for the next byte of a body: 30 s. It then answers 408.
   duration body_timeout = duration::seconds(30);
   /// How many bytes of a body the server reads and drops if the handler has not read them, 64 KiB.
-  /// If more are left when the head of the reply is written, or chunks whose end has not arrived,
-  /// the reply says "Connection: close" and the connection ends after it.
+  /// If more are left when the head of the response is written, or chunks whose end has not
+  /// arrived, the response says "Connection: close" and the connection ends after it.
   std::size_t unread_body_bytes = 65'536;
-  /// How long a peer may take no byte of a reply: 30 s. The connection is then cut.
+  /// How long a peer may take no byte of a response: 30 s. The connection is then cut.
   duration send_timeout = duration::seconds(30);
-  /// For how long the server reads on after the last reply of a connection: 2 s. Without that, a
-  /// client that is still sending would lose the reply to a reset.
+  /// For how long the server reads on after the last response of a connection: 2 s. Without that, a
+  /// client that is still sending would lose the response to a reset.
   duration linger_timeout = duration::seconds(2);
-  /// How many bytes the server reads on after the last reply of a connection, 16 MiB.
+  /// How many bytes the server reads on after the last response of a connection, 16 MiB.
   std::size_t linger_bytes = 16'777'216;
 };
 static_assert(std::is_trivially_destructible_v<limits>);

@@ -21,7 +21,7 @@ namespace functions {
 /// name of their value. Source: Prometheus, "Exposition formats".
 std::string metrics_text(const server_stats& of);
 /// As above, followed by the counters of a context, "beck_context_...". They are the counters of
-/// one context only: with several, each reply has those of the context that serves it.
+/// one context only: with several, each response has those of the context that serves it.
 std::string metrics_text(const server_stats& of, const context_stats& context);
 
 }  // namespace functions

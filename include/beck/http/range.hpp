@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ranges of bytes (RFC 9110, section 14): the Range field of a request, and the texts of a reply
+// Ranges of bytes (RFC 9110, section 14): the Range field of a request, and the texts of a response
 // with one range (206 with Content-Range), with several (206, multipart/byteranges) or with none
 // that exists (416). Never allocates.
 #pragma once
@@ -72,9 +72,9 @@ class byte_ranges {
 /// The value of a Content-Range field.
 class content_range_text {
  public:
-  /// Writes "bytes 0-99/1234", for a reply with status 206.
+  /// Writes "bytes 0-99/1234", for a response with status 206.
   content_range_text(const byte_range& range, std::uint64_t size) noexcept;
-  /// Writes "bytes */1234", for a reply with status 416.
+  /// Writes "bytes */1234", for a response with status 416.
   explicit content_range_text(std::uint64_t size) noexcept;
 
   /// Returns the text.
@@ -87,20 +87,20 @@ class content_range_text {
   std::uint8_t bytes_ = 0;
 };
 
-/// The texts of a reply with several ranges, whose body has the type multipart/byteranges: a head
-/// before the bytes of each range, and an end after the last one. A value; any thread.
+/// The texts of a response with several ranges, whose body has the type multipart/byteranges: a
+/// head before the bytes of each range, and an end after the last one. A value; any thread.
 class multipart_ranges {
  public:
-  /// Prepares the reply for ranges of a representation of `size` bytes. `part_type`: its media
+  /// Prepares the response for ranges of a representation of `size` bytes. `part_type`: its media
   /// type, repeated in every part; may be empty; must outlive this object. `random` becomes the
   /// boundary between the parts, which must not occur in them: use a number that the author of the
   /// representation cannot guess. Requires a `part_type` without control characters, asserted.
   multipart_ranges(const byte_ranges& ranges, std::uint64_t size, std::string_view part_type,
                    std::uint64_t random) noexcept;
 
-  /// Returns the Content-Type of the reply, "multipart/byteranges; boundary=...".
+  /// Returns the Content-Type of the response, "multipart/byteranges; boundary=...".
   std::string_view content_type() const noexcept { return {type_, sizeof type_}; }
-  /// Returns the Content-Length of the reply: the sum of all heads, ranges and the end.
+  /// Returns the Content-Length of the response: the sum of all heads, ranges and the end.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
   /// Returns the number of bytes of part_head(i). Requires i < ranges.size(), asserted.

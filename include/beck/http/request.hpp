@@ -68,7 +68,7 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
 /// Errors of a read: eof at the end of the body; timeout if it comes too slowly; message_size if it
 /// is longer than the server's limit; bad_message (std::errc) if it is malformed; connection_reset
 /// and the like, or eof before the end, if the peer has gone: is_whole() then stays false. After
-/// such an error a handler that has not begun its reply may just return or throw: the server
+/// such an error a handler that has not begun its response may just return or throw: the server
 /// answers with 400, 408 or 413, or closes the connection, and does not count a failure.
 /// Thread: that of the handler. One read at a time.
 class request_body {
@@ -131,12 +131,12 @@ class request {
   ip::address client_address() const noexcept;
   /// Returns whether the client has left: it has closed or reset the connection. Asks the kernel. A
   /// client that has only shut down its sending side (shutdown(2), `nc -N`) also counts as having
-  /// left, although it may wait for the reply. The end of a layer, such as the close_notify of TLS,
-  /// does not.
+  /// left, although it may wait for the response. The end of a layer, such as the close_notify of
+  /// TLS, does not.
   bool client_left() noexcept;
   /// Waits until client_left(). Completes with (error_code): no error when the client has left, or
   /// the connection has ended in another way; operation_aborted if the wait is cancelled, or the
-  /// handler ends before. A handler that then ends without a reply does not count as failed. One
+  /// handler ends before. A handler that then ends without a response does not count as failed. One
   /// wait at a time.
   detail::client_wait async_wait_gone() noexcept { return detail::client_wait(*connection_); }
   /// As above. `token` takes (error_code).

@@ -28,15 +28,15 @@ namespace detail {
 
 class connection;
 class handler_run;
-class reply_side;
+class response_side;
 
 /// The operation of response::async_write_some().
-class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::size_t)> {
+class [[nodiscard]] response_write : public op<response_write, void(error_code, std::size_t)> {
  public:
-  static constexpr const char* waits_for = "http reply";
+  static constexpr const char* waits_for = "http response";
 
-  reply_write(reply_side& to, const_buffer data) noexcept : to_(&to), data_(data) {}
-  reply_write(reply_write&& other) noexcept
+  response_write(response_side& to, const_buffer data) noexcept : to_(&to), data_(data) {}
+  response_write(response_write&& other) noexcept
       : op(static_cast<op&&>(other)), to_(other.to_), data_(other.data_) {}
 
   bool ready();
@@ -45,17 +45,17 @@ class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::s
   void cancel() noexcept;
 
  private:
-  reply_side* to_;
+  response_side* to_;
   const_buffer data_;
 };
 
 /// The operation of response::async_flush().
-class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
+class [[nodiscard]] response_flush : public op<response_flush, void(error_code)> {
  public:
-  static constexpr const char* waits_for = "http reply";
+  static constexpr const char* waits_for = "http response";
 
-  explicit reply_flush(reply_side& to) noexcept : to_(&to) {}
-  reply_flush(reply_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
+  explicit response_flush(response_side& to) noexcept : to_(&to) {}
+  response_flush(response_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
 
   bool ready();
   void initiate(handler done);
@@ -63,7 +63,7 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
   void cancel() noexcept;
 
  private:
-  reply_side* to_;
+  response_side* to_;
 };
 
 /// The operation of response::async_send_file().
@@ -71,7 +71,8 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
  public:
   static constexpr const char* waits_for = "http file";
 
-  file_send(reply_side& to, file_object& from, std::uint64_t offset, std::uint64_t bytes) noexcept
+  file_send(response_side& to, file_object& from, std::uint64_t offset,
+            std::uint64_t bytes) noexcept
       : to_(&to), from_(&from), offset_(offset), bytes_(bytes) {}
   file_send(file_send&& other) noexcept
       : op(static_cast<op&&>(other)),
@@ -85,7 +86,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
   any_io_executor get_executor() const noexcept;
 
  private:
-  reply_side* to_;
+  response_side* to_;
   file_object* from_;
   std::uint64_t offset_;
   std::uint64_t bytes_;
@@ -135,7 +136,7 @@ class response {
   /// waits until the peer takes some. Errors: broken_pipe if the connection is gone; message_size
   /// beyond content_length(); invalid_argument after send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
-  detail::reply_write async_write_some(const_buffer data) noexcept { return {*to_, data}; }
+  detail::response_write async_write_some(const_buffer data) noexcept { return {*to_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
   template <class Token>
   auto async_write_some(const_buffer data, Token&& token) {
@@ -143,7 +144,7 @@ class response {
   }
   /// Waits until the kernel has taken everything that was written. Completes with (error_code).
   /// Errors, cancellation: as async_write_some().
-  detail::reply_flush async_flush() noexcept { return detail::reply_flush(*to_); }
+  detail::response_flush async_flush() noexcept { return detail::response_flush(*to_); }
   /// As above. `token` takes (error_code).
   template <class Token>
   auto async_flush(Token&& token) {
@@ -174,7 +175,7 @@ class response {
   /// request with Upgrade: sends 101 with the fields that the handler has set; one of them must be
   /// Upgrade, with one of the protocols that the client offers. For CONNECT: sends the status, a
   /// 2xx, and the fields. The handler may end before the tunnel does.
-  ///   reply.set(field::upgrade, "echo");  auto taken = co_await reply.take_over();
+  ///   response.set(field::upgrade, "echo");  auto taken = co_await response.take_over();
   /// Throws std::logic_error, with nothing sent, if the request has neither, the response does not
   /// agree to it, the request's body was not read, or the handler is a function.
   /// Errors: broken_pipe if the connection is gone; then there is no tunnel.
@@ -190,9 +191,9 @@ class response {
   friend class exchange;
   response(const response&) = default;
   response& operator=(const response&) = default;
-  explicit response(detail::reply_side& to) noexcept : to_(&to) {}
+  explicit response(detail::response_side& to) noexcept : to_(&to) {}
 
-  detail::reply_side* to_;
+  detail::response_side* to_;
 };
 
 }  // namespace beck::http

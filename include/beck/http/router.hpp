@@ -16,7 +16,7 @@ struct route_options {
   std::uint64_t body_bytes = 0;
   /// Whether the handler waits for events, as a long poll does. Its scope is then stopped when the
   /// client has left (request::client_left()), and when the server is being stopped, which answers
-  /// 503 unless the handler replies. Only a coroutine has a scope.
+  /// 503 unless the handler responds. Only a coroutine has a scope.
   bool waits_for_events = false;
 };
 static_assert(std::is_trivially_destructible_v<route_options>);

@@ -32,8 +32,8 @@ struct server_stats {
   std::uint64_t handshakes_failed = 0;  ///< handshakes of a layer that failed or were too slow
   std::uint64_t taken_over = 0;         ///< connections that have become tunnels
   std::uint64_t exchanges = 0;          ///< requests whose handler was called, and has ended
-  std::uint64_t failed = 0;             ///< handlers that threw, or ended without a reply
-  std::uint64_t cut = 0;                ///< replies that were begun and not completed
+  std::uint64_t failed = 0;             ///< handlers that threw, or ended without a response
+  std::uint64_t cut = 0;                ///< responses that were begun and not completed
   std::uint64_t refused[64] = {};       ///< messages, by refusal
 
   /// Returns how many messages were refused for `why`.
@@ -72,7 +72,7 @@ struct record_sink {
 
 /// A server. Name the endpoints with listen(), then await serve() on one or several contexts, or
 /// call run(). A handler runs on the context of its connection: with several contexts, several
-/// handlers run at once. An exception of a handler is answered with 500; if the reply has begun,
+/// handlers run at once. An exception of a handler is answered with 500; if the response has begun,
 /// the connection is cut. If the client resets the connection while a handler waits, the scope of
 /// the handler is stopped.
 /// Thread: stop(), stats(), endpoint(): any; the rest before the first serve(). Requires: the

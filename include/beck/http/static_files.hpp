@@ -70,10 +70,10 @@ class file_options {
 /// Errors: 404 if there is no such file, 403 without permission, 503 without a free descriptor,
 /// else 500.
 ///
-/// If a file changes while it is sent, the client gets exactly the number of bytes that the reply
-/// has announced, or the connection is cut. Every context opens the folder by its path when it
-/// first serves; it does not notice a folder that replaces it later.
-/// Thread: any. A copy shares the settings.
+/// If a file changes while it is sent, the client gets exactly the number of bytes that the
+/// response has announced, or the connection is cut. Every context opens the folder by its path
+/// when it first serves; it does not notice a folder that replaces it later. Thread: any. A copy
+/// shares the settings.
 class static_files {
  public:
   /// Makes a handler for `folder`, without opening it.

@@ -8,8 +8,9 @@
 
 namespace beck::http {
 
-/// A status code. Every number from 100 to 599 is a valid value, with a name here or not. A reply
-/// may have a number up to 999; those above 599 mean the same as 500 (RFC 9110, section 15).
+/// A status code. Every number from 100 to 599 is a valid value, with a name here or not. A
+/// response may have a number up to 999; those above 599 mean the same as 500 (RFC 9110, section
+/// 15).
 enum class status : std::uint16_t {
   continue_ = 100,
   switching_protocols = 101,
@@ -74,7 +75,7 @@ constexpr unsigned number_of(status s) noexcept { return static_cast<unsigned>(s
 /// above.
 std::string_view reason_of(status s) noexcept;
 
-/// Returns whether a reply with this status never has a body, with any fields: 1xx, 204 and
+/// Returns whether a response with this status never has a body, with any fields: 1xx, 204 and
 /// 304 (RFC 9112, section 6.3).
 constexpr bool is_bodiless(status s) noexcept {
   return number_of(s) < 200 || s == status::no_content || s == status::not_modified;

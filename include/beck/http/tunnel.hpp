@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A connection that a handler has taken over from the server, after 101 or a reply to CONNECT.
+// A connection that a handler has taken over from the server, after 101 or a response to CONNECT.
 #pragma once
 
 #include <beck/io/byte_stream.hpp>

@@ -19,10 +19,10 @@ namespace {
 using beck::detail::failure_code;
 using beck::detail::task_completion;
 
-/// As task_completion, for a call: passes the reply, which holds the exchange.
-class pass_reply {
+/// As task_completion, for a call: passes the response, which holds the exchange.
+class pass_response {
  public:
-  pass_reply(call_finish::handler done, exchange_ref of) noexcept
+  pass_response(call_finish::handler done, exchange_ref of) noexcept
       : done_(std::move(done)), of_(std::move(of)) {}
   using executor_type = any_io_executor;
   using cancellation_slot_type = cancellation_slot;
@@ -33,7 +33,7 @@ class pass_reply {
       ec = failure_code(failed);
       of_->fail(ec);
     }
-    done_(ec, reply(std::move(of_)));
+    done_(ec, client_response(std::move(of_)));
   }
 
  private:
@@ -73,23 +73,23 @@ call_finish finish(exchange_ref of) {
 
 }  // namespace
 
-any_io_executor reply_read::get_executor() const noexcept { return from_->executor(); }
+any_io_executor response_read::get_executor() const noexcept { return from_->executor(); }
 
-bool reply_read::ready() {
+bool response_read::ready() {
   std::size_t bytes = 0;
   error_code ec;
   if (from_->is_busy()) return finish(beck::error::already_started, 0);
   return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
 }
 
-void reply_read::initiate(handler done) {
+void response_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
   co_spawn(executor, client_exchange::read(from_, to_), task_completion(std::move(done)));
 }
 
-any_io_executor reply_read_all::get_executor() const noexcept { return from_->executor(); }
+any_io_executor response_read_all::get_executor() const noexcept { return from_->executor(); }
 
-void reply_read_all::initiate(handler done) {
+void response_read_all::initiate(handler done) {
   const any_io_executor executor = from_->executor();
   co_spawn(executor, client_exchange::read_all(from_, limit_), task_completion(std::move(done)));
 }
@@ -112,39 +112,39 @@ any_io_executor call_finish::get_executor() const noexcept { return of_->executo
 
 void call_finish::initiate(handler done) {
   const any_io_executor executor = of_->executor();
-  co_spawn(executor, client_exchange::run(of_), pass_reply(std::move(done), of_));
+  co_spawn(executor, client_exchange::run(of_), pass_response(std::move(done), of_));
 }
 
 }  // namespace detail
 
-// --- reply
+// --- response
 
-bool reply_body::is_whole() const noexcept { return of_->body_is_whole(); }
+bool response_body::is_whole() const noexcept { return of_->body_is_whole(); }
 
-any_io_executor reply_body::get_executor() const noexcept { return of_->executor(); }
+any_io_executor response_body::get_executor() const noexcept { return of_->executor(); }
 
-reply& reply::operator=(reply&& other) noexcept {
-  const reply old(std::move(*this));
+client_response& client_response::operator=(client_response&& other) noexcept {
+  const client_response old(std::move(*this));
   of_ = std::move(other.of_);
   return *this;
 }
 
-reply::~reply() {
+client_response::~client_response() {
   if (of_) of_->abandon();
 }
 
-reply::operator bool() const noexcept { return of_ && of_->has_head(); }
+client_response::operator bool() const noexcept { return of_ && of_->has_head(); }
 
-const response_head& reply::head() const noexcept {
-  BECK_ASSERT(*this, "a reply without a head was asked for it");
+const response_head& client_response::head() const noexcept {
+  BECK_ASSERT(*this, "a response without a head was asked for it");
   return of_->head();
 }
 
-std::string_view reply::url() const noexcept { return of_->url_text(); }
+std::string_view client_response::url() const noexcept { return of_->url_text(); }
 
-taken_stream reply::take_over() { return of_->take_over(); }
+taken_stream client_response::take_over() { return of_->take_over(); }
 
-std::string reply::error_text() const { return of_ ? of_->error_text() : std::string(); }
+std::string client_response::error_text() const { return of_ ? of_->error_text() : std::string(); }
 
 // --- call
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The body of a reply: decoded in place, and received only when it is read. After its end the
+// The body of a response: decoded in place, and received only when it is read. After its end the
 // connection returns to the pool.
 #include <algorithm>
 #include <charconv>
@@ -36,7 +36,7 @@ std::int64_t keep_alive_seconds(std::string_view value) noexcept {
 }  // namespace
 
 /// Returns how long the connection may be idle; 0 if it cannot be kept. It cannot be kept after a
-/// reply that came before the whole request was sent: many servers then close it without notice.
+/// response that came before the whole request was sent: many servers then close it without notice.
 duration client_exchange::keep_time() const noexcept {
   const client_connection& c = *connection_;
   if (!head().keeps_alive() || early_ || !is_sent() || request_.closes || c.end() ||
@@ -54,8 +54,8 @@ duration client_exchange::keep_time() const noexcept {
 
 /// Ends a body that is whole: the connection serves other calls, if it can.
 void client_exchange::end_body() noexcept {
-  if (reply_.is_whole()) return;
-  reply_.set_whole();
+  if (response_.is_whole()) return;
+  response_.set_whole();
   if (connection_ == nullptr || head().status() == status::switching_protocols) return;
   const std::shared_ptr<client_connection> done = std::move(connection_);
   connection_ = done;  // keep_time() asks it
@@ -71,8 +71,8 @@ void client_exchange::fail_body(error_code ec) noexcept {
 
 void client_exchange::abandon() noexcept {
   if (connection_ == nullptr) return;
-  if (reply_.has_head() && !failed_ && operation_ != call_operation::read) {
-    while (decode()) reply_.drop(*connection_);  // what has arrived
+  if (response_.has_head() && !failed_ && operation_ != call_operation::read) {
+    while (decode()) response_.drop(*connection_);  // what has arrived
   }
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
@@ -80,16 +80,16 @@ void client_exchange::abandon() noexcept {
 
 /// Decodes the input up to the next piece of data. Returns whether there is one.
 bool client_exchange::decode() {
-  const parse_status decoded = reply_.decode(*connection_);
-  if (decoded == parse_status::refused) fail_body(make_error_code(reply_.reason()));
+  const parse_status decoded = response_.decode(*connection_);
+  if (decoded == parse_status::refused) fail_body(make_error_code(response_.reason()));
   if (decoded == parse_status::done) end_body();
-  return decoded == parse_status::more && reply_.ready_bytes() != 0;
+  return decoded == parse_status::more && response_.ready_bytes() != 0;
 }
 
 bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (to.size() == 0) return true;
-  if (reply_.is_whole()) {
+  if (response_.is_whole()) {
     ec = error::eof;
     return true;
   }
@@ -103,11 +103,11 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
     return true;
   }
   if (decode()) {
-    bytes = reply_.copy(*connection_, to);
-    if (reply_.ready_bytes() == 0) static_cast<void>(decode());  // the end may follow it
+    bytes = response_.copy(*connection_, to);
+    if (response_.ready_bytes() == 0) static_cast<void>(decode());  // the end may follow it
     return true;
   }
-  if (reply_.is_whole()) {
+  if (response_.is_whole()) {
     ec = error::eof;
     return true;
   }
@@ -117,7 +117,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
   }
   const error_code end = connection_->end();
   if (!end) return false;
-  if (end == error::eof && reply_.may_end_here()) {
+  if (end == error::eof && response_.may_end_here()) {
     end_body();
     ec = error::eof;
   } else {
@@ -131,7 +131,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
 std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
   if (bounds.body_rate == 0) return bounds.body_timeout.nanoseconds();
-  const double earned = static_cast<double>(reply_.decoder().bytes()) / bounds.body_rate *
+  const double earned = static_cast<double>(response_.decoder().bytes()) / bounds.body_rate *
                         double{ns_per_second};  // the time that the received bytes may have taken
   const std::int64_t total =
       std::max<std::int64_t>(bounds.body_grace.nanoseconds(),
@@ -144,7 +144,7 @@ std::int64_t client_exchange::patience() const noexcept {
 mutable_buffer client_exchange::direct_room(mutable_buffer to) const noexcept {
   const client_connection& c = *connection_;
   if (head().framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
-  if (to.size() == reply_.decoder().known_bytes()) return {to.data(), to.size() - 1};
+  if (to.size() == response_.decoder().known_bytes()) return {to.data(), to.size() - 1};
   return to;
 }
 
@@ -161,7 +161,7 @@ task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& b
     auto got = co_await timeout(c->stream().read_some(room), duration(limit));
     ec = got.error();
     const std::string_view text(static_cast<const char*>(room.data()), got.value_);
-    bytes = reply_.decode_received(text);
+    bytes = response_.decode_received(text);
     if (bytes < text.size()) c->note_end(error::eof);  // bytes after the body: serves no other call
   } else {
     c->want_more();
@@ -188,7 +188,7 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
     if (ec && ec != error::operation_aborted) x.fail_body(ec);
     if (ec) break;
     if (bytes != 0) {
-      if (x.reply_.decoder().is_done() && x.connection_ != nullptr) x.end_body();
+      if (x.response_.decoder().is_done() && x.connection_ != nullptr) x.end_body();
       break;
     }
   }
@@ -209,7 +209,7 @@ task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::s
   for (;;) {
     const std::size_t before = text.size();
     std::size_t room = std::min(step, limit - before + 1);  // one more byte: to see an excess
-    const std::uint64_t known = x.reply_.decoder().known_bytes();
+    const std::uint64_t known = x.response_.decoder().known_bytes();
     if (known != 0 && known < room) room = static_cast<std::size_t>(known) + 1;  // direct_room()
     text.resize(before + room);
     const mutable_buffer to(text.data() + before, text.size() - before);

@@ -69,7 +69,7 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
       c.input_.commit(lease.size());
     }
     c.received_.set();
-    c.sent_.set();  // a waiting write checks whether a reply has come
+    c.sent_.set();  // a waiting write checks whether a response has come
     if (c.end_) break;
   }
 }

@@ -22,12 +22,12 @@ struct client_counters {
     now.waits = waits.get();
     now.retries = retries.get();
     now.redirects = redirects.get();
-    now.replies = replies.get();
+    now.responses = responses.get();
     return now;
   }
 
   beck::detail::counter connections, idle, waiting, made, reused, discarded, waits, retries,
-      redirects, replies;
+      redirects, responses;
 };
 
 }  // namespace beck::http::detail

@@ -24,15 +24,15 @@ class client_category_type final : public std::error_category {
       case client_error::send_late:
         return "The server took no byte of the request for client_options::send_timeout";
       case client_error::head_late:
-        return "No head of a reply within client_options::head_timeout";
+        return "No head of a response within client_options::head_timeout";
       case client_error::body_late:
         return "The body came more slowly than client_options::body_rate or body_timeout allow";
-      case client_error::no_reply:
-        return "The server ended the connection without a reply";
+      case client_error::no_response:
+        return "The server ended the connection without a response";
       case client_error::cut_short:
-        return "The connection ended before the reply was whole";
+        return "The connection ended before the response was whole";
       case client_error::too_many_interim:
-        return "More 1xx replies before the reply than client_options::interim_bytes allows";
+        return "More 1xx responses before the response than client_options::interim_bytes allows";
       case client_error::too_many_redirects:
         return "More redirects than client_options::redirects allows";
       case client_error::unexpected_upgrade:
@@ -51,7 +51,7 @@ class client_category_type final : public std::error_category {
       case client_error::head_late:
       case client_error::body_late:
         return std::errc::timed_out;
-      case client_error::no_reply:
+      case client_error::no_response:
       case client_error::cut_short:
         return std::errc::connection_reset;
       case client_error::bad_url:
@@ -75,7 +75,7 @@ class refusal_category_type final : public std::error_category {
   std::string message(int value) const override {
     if (value < 0 || value > static_cast<int>(refusal::body_late))
       return "Unknown error " + std::to_string(value);
-    return "The reply is refused: " + std::string(text_of(static_cast<refusal>(value)));
+    return "The response is refused: " + std::string(text_of(static_cast<refusal>(value)));
   }
   std::error_condition default_error_condition(int value) const noexcept override {
     if (value == static_cast<int>(refusal::body_too_long)) return std::errc::message_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The course of a call: a connection, the request, the head of the reply; once more if the
+// The course of a call: a connection, the request, the head of the response; once more if the
 // connection had ended before it was used; again for each redirect.
 #include "http/client/client_exchange.hpp"
 
@@ -54,7 +54,7 @@ exchange_ref::~exchange_ref() {
 }
 
 client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_view url)
-    : pool_(std::move(of)), reply_(pool_->bounds()) {
+    : pool_(std::move(of)), response_(pool_->bounds()) {
   set_url(url.substr(0, url::bytes_max + 1));
 }
 
@@ -93,12 +93,12 @@ task<error_code> client_exchange::run(exchange_ref self) {
   if (ec) {
     x.fail(ec);
   } else {
-    x.pool_->counters().replies.add();
+    x.pool_->counters().responses.add();
   }
   co_return ec;
 }
 
-/// One request and the head of its reply.
+/// One request and the head of its response.
 task<error_code> client_exchange::attempt() {
   error_code ec = failed_;
   if (!ec && url_error_ != url_error::none) ec = client_error::bad_url;
@@ -157,12 +157,13 @@ task<error_code> client_exchange::make_connection(place at) {
   co_return made.error();
 }
 
-/// Parses what has come: see client_reply::parse_head().
+/// Parses what has come: see received_response::parse_head().
 parse_status client_exchange::parse_head(error_code& ec) {
   client_connection& c = *connection_;
-  const bool had_head = reply_.has_head();
-  const parse_status parsed = reply_.parse_head(c, request_.method, !request_.upgrade.empty(), ec);
-  if (!had_head && reply_.has_head()) early_ = !is_sent() || c.is_sending();
+  const bool had_head = response_.has_head();
+  const parse_status parsed =
+      response_.parse_head(c, request_.method, !request_.upgrade.empty(), ec);
+  if (!had_head && response_.has_head()) early_ = !is_sent() || c.is_sending();
   return parsed;
 }
 
@@ -200,19 +201,19 @@ task<error_code> client_exchange::receive_head() {
 error_code client_exchange::end_error() const noexcept {
   const client_connection& c = *connection_;
   if (c.end() != error::eof) return c.end();
-  return reply_.is_heard() ? client_error::cut_short : client_error::no_reply;
+  return response_.is_heard() ? client_error::cut_short : client_error::no_response;
 }
 
 /// Only a connection that was idle, and may have ended before the request reached the server.
 bool client_exchange::may_retry(error_code ec) const noexcept {
-  return ec && connection_ != nullptr && connection_->is_reused() && !reply_.is_heard() &&
+  return ec && connection_ != nullptr && connection_->is_reused() && !response_.is_heard() &&
          connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
          is_idempotent(request_.method);
 }
 
 void client_exchange::fail(error_code ec) noexcept {
   drop_connection();
-  reply_.fail();
+  response_.fail();
   failed_ = ec;
 }
 
@@ -240,7 +241,7 @@ bool client_exchange::resolve_location(std::string& to) const {
          resolve_reference(base, location, to) == url_error::none;
 }
 
-/// Prepares the request that a redirect asks for. Returns false if the reply is the result.
+/// Prepares the request that a redirect asks for. Returns false if the response is the result.
 bool client_exchange::redirect(error_code& ec) {
   if (pool_->bounds().redirects == 0 || !is_redirect(head().status())) return false;
   if (!request_.upgrade.empty()) return false;  // its protocol is for this server
@@ -299,13 +300,13 @@ std::string client_exchange::error_text() const {
 }
 
 taken_stream client_exchange::take_over() {
-  if (!reply_.is_upgraded() || connection_ == nullptr)
-    throw std::logic_error("http: only a reply with status 101 gives its stream away");
+  if (!response_.is_upgraded() || connection_ == nullptr)
+    throw std::logic_error("http: only a response with status 101 gives its stream away");
   taken_stream taken;
   taken.read_ahead.assign(connection_->input());
   taken.stream = connection_->release();
   connection_.reset();
-  if (!reply_.is_whole()) reply_.set_whole();
+  if (!response_.is_whole()) response_.set_whole();
   return taken;
 }
 

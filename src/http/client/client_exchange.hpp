@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A call under way: its request, the connection that it has, and its reply. client_exchange.cpp has
-// its course with retry and redirects, client_request.cpp the sending side, client_body.cpp the
-// body of the reply, as client_reply decodes it.
+// A call under way: its request, the connection that it has, and its response. client_exchange.cpp
+// has its course with retry and redirects, client_request.cpp the sending side, client_body.cpp the
+// body of the response, as received_response decodes it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 #include "base/transitions.hpp"
 #include "http/client/client_pool.hpp"
-#include "http/client/client_reply.hpp"
+#include "http/client/received_response.hpp"
 #include "http/message/field_lines.hpp"
 
 namespace beck::http::detail {
@@ -58,8 +58,8 @@ enum class request_progress : std::uint8_t {
 /// The operation of a call's user that is under way: there is one at a time.
 enum class call_operation : std::uint8_t { none, write, finish, read };
 
-/// A call under way. Shared by its reply, or its call, and the coroutines that work for it. Thread:
-/// that of its client's context.
+/// A call under way. Shared by its response, or its call, and the coroutines that work for it.
+/// Thread: that of its client's context.
 class client_exchange {
  public:
   client_exchange(std::shared_ptr<client_pool> of, std::string_view url);
@@ -83,21 +83,21 @@ class client_exchange {
   void take_for_finish();
   bool is_finishing() const noexcept { return finishing_; }
 
-  /// The whole call, up to the head of the reply; of a streamed request, what is left of it.
+  /// The whole call, up to the head of the response; of a streamed request, what is left of it.
   static task<error_code> run(exchange_ref self);
   /// Returns whether an operation is under way: another one has to end with already_started.
   bool is_busy() const noexcept { return operation_ != call_operation::none; }
   /// Writes a part of a stream. Returns false if that has to wait.
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> write(exchange_ref self, const_buffer data);
-  /// Reads the body of the reply. Returns false if that has to wait.
+  /// Reads the body of the response. Returns false if that has to wait.
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read(exchange_ref self, mutable_buffer to);
   static task<io_result<std::string>> read_all(exchange_ref self, std::size_t limit);
-  bool body_is_whole() const noexcept { return reply_.is_whole(); }
+  bool body_is_whole() const noexcept { return response_.is_whole(); }
 
-  bool has_head() const noexcept { return reply_.has_head(); }
-  const response_head& head() const noexcept { return reply_.head(); }
+  bool has_head() const noexcept { return response_.has_head(); }
+  const response_head& head() const noexcept { return response_.head(); }
   std::string_view url_text() const noexcept { return url_text_.view(); }
   std::string error_text() const;
   taken_stream take_over();
@@ -134,7 +134,7 @@ class client_exchange {
   bool is_refused_early();
   task<error_code> wait_for_continue();
 
-  // the body of the reply (client_body.cpp)
+  // the body of the response (client_body.cpp)
   bool decode();
   void end_body() noexcept;
   void fail_body(error_code ec) noexcept;
@@ -150,13 +150,13 @@ class client_exchange {
   url url_;
   request_state request_;
   request_progress sent_ = request_progress::unsent;
-  client_reply reply_;
+  received_response response_;
   std::int64_t waited_ns_ = 0;  // for the body
   error_code failed_;           // the call, or its body
   std::string failure_text_;    // of the stream
   unsigned redirects_ = 0;
   url_error url_error_ = url_error::none;
-  bool early_ = false;      // the head of the reply came before the request was sent
+  bool early_ = false;      // the head of the response came before the request was sent
   bool finishing_ = false;  // the call has ended the request
   call_operation operation_ = call_operation::none;
 };

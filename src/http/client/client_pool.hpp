@@ -61,7 +61,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   /// the layer may explain them in `why`.
   task<io_result<std::shared_ptr<client_connection>>> connect(place at, url to, std::string& why);
 
-  /// Takes back a connection whose reply is whole, and keeps it idle for at most `time`.
+  /// Takes back a connection whose response is whole, and keeps it idle for at most `time`.
   void put_back(const std::shared_ptr<client_connection>& one, duration time);
   /// Called when an idle connection is closed.
   void forget_idle(client_connection& one) noexcept;

@@ -108,7 +108,7 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
 /// Prepares the call to be sent once more, or to another URL.
 void client_exchange::restart() noexcept {
   if (is_begun()) advance(sent_, request_event::restart, request_transitions);
-  reply_.restart();
+  response_.restart();
   early_ = false;
 }
 
@@ -144,15 +144,15 @@ void client_exchange::send_whole_body() {
   note_sent();
 }
 
-/// Waits for "100 Continue", but not for ever, then sends the body; not after another reply.
+/// Waits for "100 Continue", but not for ever, then sends the body; not after another response.
 task<error_code> client_exchange::wait_for_continue() {
   const std::shared_ptr<client_connection> c = connection_;
   std::int64_t left = pool_->bounds().continue_timeout.nanoseconds();
   error_code ec;
-  while (!reply_.is_continued() && left > 0) {
+  while (!response_.is_continued() && left > 0) {
     const parse_status parsed = parse_head(ec);
     if (parsed == parse_status::refused) co_return ec;
-    if (reply_.is_continued() || parsed == parse_status::done || c->end()) break;
+    if (response_.is_continued() || parsed == parse_status::done || c->end()) break;
     c->want_more();
     const std::int64_t began = loop_time();
     auto waited = co_await timeout(c->received().wait(), duration(left));
@@ -161,8 +161,8 @@ task<error_code> client_exchange::wait_for_continue() {
     if (waited.error()) co_return waited.error();
     if (connection_ != c) co_return error::operation_aborted;  // the call is gone
   }
-  reply_.stop_continue_wait();
-  if (!reply_.has_head() && !c->end() && request_.kind == request_body_kind::whole)
+  response_.stop_continue_wait();
+  if (!response_.has_head() && !c->end() && request_.kind == request_body_kind::whole)
     send_whole_body();
   co_return ec;
 }
@@ -183,8 +183,8 @@ error_code client_exchange::end_stream() {
   return failed_;
 }
 
-/// Whether the server has replied before the request has ended, and wants no more of it. A reply
-/// that is refused fails the call.
+/// Whether the server has responded before the request has ended, and wants no more of it. A
+/// response that is refused fails the call.
 bool client_exchange::is_refused_early() {
   error_code ec;
   const parse_status parsed = parse_head(ec);
@@ -208,7 +208,8 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
     ec = error::operation_aborted;
     return true;
   }
-  if (connection_ == nullptr || (request_.expects_continue && !reply_.is_continued())) return false;
+  if (connection_ == nullptr || (request_.expects_continue && !response_.is_continued()))
+    return false;
   client_connection& c = *connection_;
   if (c.send_error() || c.end() || is_refused_early()) {
     ec = c.send_error() == client_error::send_late ? c.send_error()
@@ -238,7 +239,7 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
   request_.sent += bytes;
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
   // An early body waits in the socket, but for a part of it: nobody reads it during the request.
-  if (!reply_.is_upgraded() && c.input().size() < unsent_max) c.want_more();
+  if (!response_.is_upgraded() && c.input().size() < unsent_max) c.want_more();
   return true;
 }
 
@@ -258,7 +259,8 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
       x.connection_->flush();
     }
   }
-  if (!ec && x.request_.expects_continue && !x.reply_.is_continued() && x.connection_ != nullptr) {
+  if (!ec && x.request_.expects_continue && !x.response_.is_continued() &&
+      x.connection_ != nullptr) {
     ec = co_await x.wait_for_continue();
   }
   while (!ec && !x.write_ready(data, bytes, ec)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads a folder, and replies with a page that lists it. The page is written in parts: while a
+// Reads a folder, and responds with a page that lists it. The page is written in parts: while a
 // reader is slow, memory holds the names only, not the page.
 #include <beck/file/directory.hpp>
 #include <beck/http/static_files.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // All files are kept open equally long, so the oldest is closed next. That happens when another
-// file is requested: an idle server keeps its files open. Below are the replies without a file.
+// file is requested: an idle server keeps its files open. Below are the responses without a file.
 #include "http/files/file_site.hpp"
 
 #include <new>

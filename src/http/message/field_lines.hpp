@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The fields that a program sets, kept as the text that will be sent: each is checked and written
-// once. Of replies and of requests.
+// once. Of responses and of requests.
 #pragma once
 
 #include <cstddef>

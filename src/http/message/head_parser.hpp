@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parser of heads, made for one call. It searches 64 bytes at a time for colons and line ends,
 // so one search serves several short lines, and enters the parts of the lines into the head.
-// Requests, replies and trailers share it. The code that almost all messages run is compiled twice:
-// for every processor, and for those with AVX2.
+// Requests, responses and trailers share it. The code that almost all messages run is compiled
+// twice: for every processor, and for those with AVX2.
 #pragma once
 
 #include <cstddef>

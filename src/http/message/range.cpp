@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ranges of bytes: a request's are read, a reply's are written.
+// Ranges of bytes: a request's are read, a response's are written.
 #include <beck/http/range.hpp>
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The text of the reply to a message that the server refuses. It tells the client's programmer the
-// limit that was exceeded, its value and its member.
+// The text of the response to a message that the server refuses. It tells the client's programmer
+// the limit that was exceeded, its value and its member.
 #pragma once
 
 #include <cstdint>

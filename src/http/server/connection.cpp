@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The main loop of a connection: wait, parse, call the handler, repeat; then an end that loses no
-// reply. Early ends (by the clock, a reset, the server) are here, too.
+// response. Early ends (by the clock, a reset, the server) are here, too.
 #include "http/server/connection.hpp"
 
 #include <coroutine>
@@ -73,7 +73,7 @@ connection::connection(std::shared_ptr<worker> of)
       plain_(worker_->executor()),
       requests_(*this),
       handlers_(*this),
-      replies_(*this) {}
+      responses_(*this) {}
 
 connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
 
@@ -92,7 +92,7 @@ void connection::begin_active() { active_ = std::make_unique<exchange_state>(bou
 task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
   connection& c = *self;
   request_side& requests = c.requests_;
-  reply_output& output = c.replies_.output();
+  response_output& output = c.responses_.output();
   bool alive = true;
   if (layer != nullptr) alive = co_await c.make_layer(*layer);
   alive = alive && !c.is_lost();  // it may have been evicted before this has begun
@@ -133,7 +133,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     } else {
       requests.copy_head();
       request q(c.active_->request.head, c);
-      response r(c.replies_);
+      response r(c.responses_);
       thrown = co_await handler_call(c, handler_run::call_coroutine(chosen, q, r));
     }
     c.end_exchange(thrown);
@@ -164,9 +164,9 @@ void connection::refuse(refusal why) {
     x.drop_text();
     x.head.clear();
   }
-  active_->reply.clear();
-  active_->reply.close = true;
-  replies_.answer(status_of(why), refusal_text(why, bounds(), x.body_bytes_max));
+  active_->response.clear();
+  active_->response.close = true;
+  responses_.answer(status_of(why), refusal_text(why, bounds(), x.body_bytes_max));
   if (handlers_.has_observer()) handlers_.report(why);
 }
 
@@ -175,7 +175,7 @@ phase connection::idle_phase() const noexcept {
   return evict_hook.is_linked() ? phase::fresh : phase::kept;
 }
 
-bool connection::ends_behind_reply() const noexcept {
+bool connection::ends_behind_response() const noexcept {
   return !may_go_on() || worker_->is_draining() || !active_->request.head.keeps_alive() ||
          !requests_.can_drop_rest();
 }
@@ -185,7 +185,7 @@ void connection::serve_no_more() noexcept {
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
-  if (replies_.output().is_timed_by(entry)) return replies_.output().check_progress();
+  if (responses_.output().is_timed_by(entry)) return responses_.output().check_progress();
   error_code closed;  // the coroutine notices the close
   switch (was) {
     case phase::head:
@@ -213,7 +213,7 @@ void connection::on_due(timed_entry& entry, phase was) {
       close();
       break;
     case phase::none:
-    case phase::reply:
+    case phase::response:
       break;
   }
 }
@@ -230,7 +230,7 @@ void connection::drain() {
 /// Sends the rest, then closes so that the peer can read all of it: a close with unread input would
 /// reset the connection.
 task<> connection::close_gently() {
-  reply_output& output = replies_.output();
+  response_output& output = responses_.output();
   output.flush_last();
   const bool sent = co_await output.flush();
   // A close would reset the connection, and drop bytes that were held back.
@@ -242,15 +242,15 @@ task<> connection::close_gently() {
 }
 
 /// Sends the end of the stream. A layer may hold bytes that the peer has not taken: they have the
-/// time limit of a reply.
+/// time limit of a response.
 task<> connection::finish_stream() {
-  replies_.output().begin_watch();
+  responses_.output().begin_watch();
   bool again = true;
   while (again && !is_lost()) {
     auto ended = co_await stream_->finish();
     again = ended.error() == error::timeout;
   }
-  replies_.output().end_watch();
+  responses_.output().end_watch();
 }
 
 void connection::ended() noexcept {
@@ -265,7 +265,7 @@ void connection::ended() noexcept {
 }
 
 void connection::abandon() noexcept {
-  replies_.drop_waits();
+  responses_.drop_waits();
   if (active_ == nullptr) return;
   const client_wait::handler gone = std::move(active_->handler.client_gone);
 }
@@ -277,8 +277,8 @@ void connection::lose() noexcept {
   stream_->socket().close();
   handlers_.end_client_wait(error_code());  // first: a stop would cancel the wait
   if (scope_ != nullptr) scope_->stop();
-  replies_.output().stop();
-  replies_.wake();
+  responses_.output().stop();
+  responses_.wake();
   if (active_ != nullptr && active_->handler.is_taken()) worker_->room().note_left(*this);
   if (was_alone) worker_->remove(*this);
 }

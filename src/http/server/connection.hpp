@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // One connection of a server: it waits for input without a buffer, parses heads in place, calls the
-// handler, collects replies and sends them together. connection.cpp has its main loop and its ends,
-// connection_stream.cpp the stream below it, connection_tunnel.cpp the change to another protocol.
-// Its parts are request_side, handler_run and reply_side.
+// handler, collects responses and sends them together. connection.cpp has its main loop and its
+// ends, connection_stream.cpp the stream below it, connection_tunnel.cpp the change to another
+// protocol. Its parts are request_side, handler_run and response_side.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 #include "coro/task_completion.hpp"
 #include "http/server/handler_run.hpp"
 #include "http/server/phase_clock.hpp"
-#include "http/server/reply_side.hpp"
-#include "http/server/reply_state.hpp"
 #include "http/server/request_side.hpp"
+#include "http/server/response_side.hpp"
+#include "http/server/response_state.hpp"
 
 namespace beck::http::detail {
 
 class worker;
 
 /// The part of a connection that exists only from the first byte of a request to the last byte of
-/// its reply.
+/// its response.
 struct exchange_state {
   explicit exchange_state(const limits& bounds) : request(bounds) {}
   exchange_state(const exchange_state&) = delete;
@@ -40,13 +40,13 @@ struct exchange_state {
 
   incoming_request request;
   handler_state handler;
-  reply_state reply;
+  response_state response;
 };
 
 enum class connection_state : std::uint8_t {
   fresh,         ///< it was accepted; a layer may make its handshake
   open,          ///< requests are served
-  ending,        ///< no further request is served; replies are sent
+  ending,        ///< no further request is served; responses are sent
   tunnel,        ///< a handler has taken over the stream
   tunnel_alone,  ///< as tunnel, and serve() has ended
   lost,          ///< its socket is closed
@@ -85,8 +85,8 @@ class connection : public std::enable_shared_from_this<connection> {
   bool may_go_on() const noexcept { return state_ == connection_state::open; }
   /// Serves no request after the present one.
   void serve_no_more() noexcept;
-  /// Returns whether the connection ends after a reply whose head is written now.
-  bool ends_behind_reply() const noexcept;
+  /// Returns whether the connection ends after a response whose head is written now.
+  bool ends_behind_response() const noexcept;
   /// Ends the connection at once; unsent output is lost.
   void lose() noexcept;
   /// As lose(), but a layer sends its end to the peer.
@@ -97,7 +97,7 @@ class connection : public std::enable_shared_from_this<connection> {
   // --- its parts
   request_side& requests() noexcept { return requests_; }
   handler_run& handlers() noexcept { return handlers_; }
-  reply_side& replies() noexcept { return replies_; }
+  response_side& responses() noexcept { return responses_; }
   /// Returns the present exchange. Requires that there is one.
   exchange_state& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
@@ -161,7 +161,7 @@ class connection : public std::enable_shared_from_this<connection> {
   connection_state state_ = connection_state::fresh;
   request_side requests_;
   handler_run handlers_;
-  reply_side replies_;
+  response_side responses_;
   std::unique_ptr<exchange_state> active_;
   beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
   std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel
@@ -188,8 +188,10 @@ class connection::operation {
 
 // --- of the parts, used for each request
 
-inline reply_state& reply_side::state() noexcept { return connection_.active().reply; }
-inline const reply_state& reply_side::state() const noexcept { return connection_.active().reply; }
+inline response_state& response_side::state() noexcept { return connection_.active().response; }
+inline const response_state& response_side::state() const noexcept {
+  return connection_.active().response;
+}
 inline incoming_request& request_side::active() const noexcept {
   return connection_.active().request;
 }

@@ -17,7 +17,7 @@ namespace {
   throw std::logic_error(std::string("http: take_over() ") + why);
 }
 
-/// Returns the value of the Upgrade field among the lines of a reply; an empty text without one.
+/// Returns the value of the Upgrade field among the lines of a response; an empty text without one.
 std::string_view upgrade_in(std::string_view lines) noexcept {
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\r'));
@@ -30,21 +30,21 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
 
 }  // namespace
 
-/// Throws std::logic_error unless the request asks for a change of the protocol, and the reply
+/// Throws std::logic_error unless the request asks for a change of the protocol, and the response
 /// agrees to it.
 void connection::require_tunnel() {
   const exchange_state& x = *active_;
-  replies_.require_no_head();
+  responses_.require_no_head();
   if (x.request.text == nullptr) forbid("needs a coroutine, or an exchange");
   if (!requests_.body_is_whole()) forbid("before the whole body was read");
-  if (x.reply.has_length()) forbid("after content_length()");
+  if (x.response.has_length()) forbid("after content_length()");
   if (x.request.head.method() == method::connect) {
-    if (number_of(x.reply.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
+    if (number_of(x.response.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
     return;
   }
   if (x.request.head.minor_version() == 0 || !x.request.head.lists(field::connection, "upgrade"))
     forbid("of a request that asks for no upgrade");
-  const std::string_view protocol = upgrade_in(x.reply.fields.text());
+  const std::string_view protocol = upgrade_in(x.response.fields.text());
   if (protocol.empty() || !x.request.head.lists(field::upgrade, protocol))
     forbid("without a field Upgrade with one of the client's protocols");
 }
@@ -53,10 +53,10 @@ void connection::require_tunnel() {
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
   if (!c.is_lost()) {
-    c.replies_.require_no_head();  // the handler may have begun one since this was made
-    c.replies_.send_tunnel_head();
+    c.responses_.require_no_head();  // the handler may have begun one since this was made
+    c.responses_.send_tunnel_head();
   }
-  const bool sent = co_await c.replies_.output().flush();
+  const bool sent = co_await c.responses_.output().flush();
   if (!sent || c.is_lost())
     co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.change(connection_event::take_over);

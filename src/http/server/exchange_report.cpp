@@ -20,9 +20,9 @@ void append_printable(std::string& to, std::string_view from) {
   for (const char c : from.substr(0, bytes_max)) to += c >= ' ' && c != 0x7F ? c : '?';
 }
 
-/// Returns the message of an exception; without one, a text that says that there was no reply.
+/// Returns the message of an exception; without one, a text that says that there was no response.
 std::string what_of(const std::exception_ptr& thrown) {
-  if (thrown == nullptr) return no_reply_text;
+  if (thrown == nullptr) return no_response_text;
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& known) {
@@ -34,12 +34,12 @@ std::string what_of(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-/// Writes to the log of the context that a handler threw, or ended without a reply: clients do not
-/// report that to the programmer. Not if the client is the cause: it has gone, or its body was
+/// Writes to the log of the context that a handler threw, or ended without a response: clients do
+/// not report that to the programmer. Not if the client is the cause: it has gone, or its body was
 /// refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
   const exchange_state& x = connection_.active();
-  const bool is_silent = !x.reply.has_begun() && !x.reply.touched;
+  const bool is_silent = !x.response.has_begun() && !x.response.touched;
   if (thrown == nullptr && !is_silent) return;
   if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
   try {
@@ -64,14 +64,14 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
     record.request_bytes = x.request.decoder.bytes();
     record.time = steady_now() - time_point(duration(x.handler.began));
   }
-  if (x.reply.has_begun()) {
-    record.status = number_of(x.reply.status);
+  if (x.response.has_begun()) {
+    record.status = number_of(x.response.status);
   } else if (client_left_ && !connection_.requests().body_is_whole()) {
     record.status = number_of(status::bad_request);
   }
-  if (connection_.replies().body_allowed()) record.reply_bytes = x.reply.sent;
+  if (connection_.responses().body_allowed()) record.response_bytes = x.response.sent;
   record.why = why;
-  record.cut = x.reply.cut;
+  record.cut = x.response.cut;
   record.thrown = thrown;
   connection_.server_worker().server().reports_to()->call(record);
 }

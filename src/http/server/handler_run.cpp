@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Chooses, calls and awaits the handler of a request, and completes its reply.
+// Chooses, calls and awaits the handler of a request, and completes its response.
 #include "http/server/handler_run.hpp"
 
 #include <stdexcept>
@@ -14,10 +14,10 @@
 namespace beck::http::detail {
 namespace {
 
-/// Returns the exception for a handler without a reply, or std::bad_alloc if memory is lacking.
-std::exception_ptr no_reply() noexcept {
+/// Returns the exception for a handler without a response, or std::bad_alloc if memory is lacking.
+std::exception_ptr no_response() noexcept {
   try {
-    throw std::logic_error(no_reply_text);
+    throw std::logic_error(no_response_text);
   } catch (...) {
     return std::current_exception();
   }
@@ -34,7 +34,7 @@ route_choice handler_run::choose() {
   exchange_state& x = connection_.active();
   connection_.evict_hook.unlink();
   connection_.requests().begin();
-  x.reply.clear();
+  x.response.clear();
   x.handler.knows_end = x.handler.is_stopped = false;
   x.handler.route.clear();
   const server_state& server = connection_.server_worker().server();
@@ -48,7 +48,7 @@ route_choice handler_run::choose() {
   // The time of the loop does not advance while a handler computes.
   if (has_observer()) x.handler.began = steady_now().nanoseconds();
   connection_.requests().bound_body(chosen.body_bytes);
-  connection_.replies().output().hold_back();
+  connection_.responses().output().hold_back();
   return chosen;
 }
 
@@ -62,7 +62,7 @@ std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
   const bool is_kept = has_observer();  // the record needs the head
   if (is_kept) connection_.requests().copy_head();
   request q(connection_.active().request.head, connection_);
-  response r(connection_.replies());
+  response r(connection_.responses());
   std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
@@ -90,7 +90,7 @@ std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
   try {
     request q(connection_.active().request.head, connection_);
     chosen.table->callback(chosen.handler,
-                           exchange(connection_, q, response(connection_.replies())));
+                           exchange(connection_, q, response(connection_.responses())));
   } catch (...) {
     thrown = std::current_exception();
   }
@@ -104,8 +104,8 @@ void handler_run::return_exchange() noexcept {
 }
 
 void handler_run::suspend() noexcept {
-  connection_.replies().output().release();
-  connection_.replies().output().flush_now();
+  connection_.responses().output().release();
+  connection_.responses().output().flush_now();
   if (!is_watching_ && !connection_.is_tunnel()) {
     try {
       watch_client();
@@ -118,32 +118,32 @@ void handler_run::suspend() noexcept {
 }
 
 /// Ends the operations that use the exchange, before the exchange ends: a write would go into the
-/// next reply, and a read would take the next request.
+/// next response, and a read would take the next request.
 void handler_run::end_operations() noexcept {
   if (operations_ != 0) connection_.lose();
-  connection_.replies().cancel_waits();
+  connection_.responses().cancel_waits();
   end_client_wait(error::operation_aborted);
   connection_.evict_hook.unlink();
 }
 
-/// Returns whether an exception, or a missing reply, does not count as a failure of the handler:
+/// Returns whether an exception, or a missing response, does not count as a failure of the handler:
 /// the client has left, or the server has stopped the handler.
 bool handler_run::is_excused() const noexcept {
   return connection_.requests().has_ended() || state().knows_end || state().is_stopped ||
          (connection_.is_lost() && client_left_);
 }
 
-/// Answers for a handler that has ended without a reply. `why`: the text of the answer if the
+/// Answers for a handler that has ended without a response. `why`: the text of the answer if the
 /// handler is not excused.
 void handler_run::answer_instead(std::string_view why) {
-  reply_side& replies = connection_.replies();
+  response_side& responses = connection_.responses();
   if (connection_.requests().has_ended())
-    return replies.answer(status::bad_request, "the body of the request was cut short\n");
+    return responses.answer(status::bad_request, "the body of the request was cut short\n");
   if (state().is_stopped)
-    return replies.answer(status::service_unavailable, "the server is being stopped\n");
+    return responses.answer(status::service_unavailable, "the server is being stopped\n");
   if (state().knows_end) return connection_.lose();
   connection_.server_worker().counters().failed.add();
-  replies.answer(status::internal_server_error, why);
+  responses.answer(status::internal_server_error, why);
 }
 
 refusal handler_run::end(std::exception_ptr& thrown) {
@@ -151,25 +151,25 @@ refusal handler_run::end(std::exception_ptr& thrown) {
   worker_counters& counters = connection_.server_worker().counters();
   if (x.request.text != nullptr) log_failure(thrown);
   end_operations();
-  connection_.replies().output().hold_back();
+  connection_.responses().output().hold_back();
   const bool threw = thrown != nullptr;
   const bool has_failed = threw && !is_excused();
   counters.exchanges.add();
   if (connection_.is_lost() || connection_.is_tunnel()) {
     if (has_failed) counters.failed.add();
-    if (x.reply.has_begun() && x.reply.stage != reply_stage::ended)
-      connection_.replies().note_cut();
-  } else if (!x.reply.has_begun() && x.request.body_refusal != refusal::none) {
+    if (x.response.has_begun() && x.response.stage != response_stage::ended)
+      connection_.responses().note_cut();
+  } else if (!x.response.has_begun() && x.request.body_refusal != refusal::none) {
     return x.request.body_refusal;
-  } else if (!x.reply.has_begun() && (threw || !x.reply.touched)) {
-    if (!threw && !is_excused() && has_observer()) thrown = no_reply();
-    answer_instead(threw ? "the handler failed\n" : "the handler did not reply\n");
+  } else if (!x.response.has_begun() && (threw || !x.response.touched)) {
+    if (!threw && !is_excused() && has_observer()) thrown = no_response();
+    answer_instead(threw ? "the handler failed\n" : "the handler did not respond\n");
   } else if (threw) {
     if (has_failed) counters.failed.add();
-    connection_.replies().note_cut();
+    connection_.responses().note_cut();
     connection_.serve_no_more();
   } else {
-    connection_.replies().finish();
+    connection_.responses().finish();
   }
   if (has_observer()) report(refusal::none, thrown);
   return refusal::none;

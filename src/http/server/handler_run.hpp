@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The handlers of a server's connection: chooses one for each request, calls and awaits it, and
-// completes its reply. handler_run.cpp has that, handler_client.cpp clients that leave meanwhile,
-// exchange_report.cpp the reports to the log and to an observer.
+// completes its response. handler_run.cpp has that, handler_client.cpp clients that leave
+// meanwhile, exchange_report.cpp the reports to the log and to an observer.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace beck::http::detail {
 
 class connection;
 
-/// The failure of a handler that has ended without a reply.
-inline constexpr const char* no_reply_text = "the handler did not reply";
+/// The failure of a handler that has ended without a response.
+inline constexpr const char* no_response_text = "the handler did not respond";
 
 /// The state of the handler of the present request.
 struct handler_state {
@@ -56,8 +56,8 @@ class handler_run {
   std::exception_ptr call_callback(const route_choice& chosen);
   /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
   static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
-  /// Completes the reply of a handler that has ended, and reports to the observer. Instead returns
-  /// a refusal if the request has to be refused.
+  /// Completes the response of a handler that has ended, and reports to the observer. Instead
+  /// returns a refusal if the request has to be refused.
   [[nodiscard]] refusal end(std::exception_ptr& thrown);
   /// Returns whether the server has an observer of exchanges.
   bool has_observer() const noexcept;
@@ -69,7 +69,7 @@ class handler_run {
   /// watch the client.
   void suspend() noexcept;
   /// Changes to the route that a router has chosen inside a handler. Returns false if the body of
-  /// the request is too long for that route: the handler must then end without a reply.
+  /// the request is too long for that route: the handler must then end without a response.
   bool enter_route(const route_choice& chosen) noexcept;
   /// Called when the exchange object of call_callback() is destroyed.
   void return_exchange() noexcept;

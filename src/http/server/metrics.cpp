@@ -26,8 +26,8 @@ constexpr row<server_stats> server_rows[] = {
      &server_stats::handshakes_failed},
     {"beck_http_taken_over_total", "Connections that became tunnels.", &server_stats::taken_over},
     {"beck_http_exchanges_total", "Requests whose handler has ended.", &server_stats::exchanges},
-    {"beck_http_failed_total", "Handlers that threw, or did not reply.", &server_stats::failed},
-    {"beck_http_cut_total", "Replies that were begun and not finished.", &server_stats::cut},
+    {"beck_http_failed_total", "Handlers that threw, or did not respond.", &server_stats::failed},
+    {"beck_http_cut_total", "Responses that were begun and not finished.", &server_stats::cut},
 };
 static_assert(sizeof(server_stats) ==
                   (std::size(server_rows) + std::size(server_stats().refused)) * 8,

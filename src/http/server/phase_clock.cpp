@@ -24,7 +24,7 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
   time(phase::draining) = std::min(draining_max, bounds.idle_timeout);
   time(phase::head) = bounds.head_timeout;
   time(phase::body) = std::min(bounds.body_grace, bounds.body_timeout);
-  time(phase::reply) = bounds.send_timeout;
+  time(phase::response) = bounds.send_timeout;
   time(phase::linger) = bounds.linger_timeout;
   const auto call = [](timeout_entry& entry, std::size_t list, void* self) {
     auto& of = static_cast<timed_entry&>(entry);

@@ -24,7 +24,7 @@ enum class phase : std::uint8_t {
   draining,   ///< for the first byte of a request, while the server is being stopped
   head,       ///< for the rest of a head
   body,       ///< for more of a body
-  reply,      ///< for room in the socket
+  response,   ///< for room in the socket
   linger,     ///< for the peer's end
 };
 

@@ -129,9 +129,9 @@ void request_side::check_body_wait() noexcept {
 /// Sends "100 Continue" before the first wait for a body, if the client waits for it.
 void request_side::send_continue() {
   const bool is_due = std::exchange(active().continue_due, false);
-  if (!is_due || connection_.replies().state().has_begun()) return;
-  connection_.replies().output().queue().append(continue_line);
-  connection_.replies().output().flush_now();
+  if (!is_due || connection_.responses().state().has_begun()) return;
+  connection_.responses().output().queue().append(continue_line);
+  connection_.responses().output().flush_now();
 }
 
 task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection> keep,
@@ -199,7 +199,7 @@ task<bool> request_side::drop_body() {
     std::size_t bytes = 0;
     error_code ec;
     if (!read_ready(room, bytes, ec)) {
-      const bool sent = co_await connection_.replies().output().flush();
+      const bool sent = co_await connection_.responses().output().flush();
       if (!sent) co_return false;
       auto received = co_await read_body(connection_.shared_from_this(), room);
       ec = received.error();

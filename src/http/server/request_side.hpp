@@ -23,7 +23,7 @@ namespace beck::http::detail {
 
 class connection;
 
-/// A request, from the first byte of its head to the last byte of its reply.
+/// A request, from the first byte of its head to the last byte of its response.
 struct incoming_request {
   explicit incoming_request(const limits& bounds) : parser(bounds.heads) {}
   ~incoming_request() { drop_text(); }
@@ -96,7 +96,7 @@ class request_side {
   /// Notes whether the client has announced that no request follows this one.
   void note_last() noexcept;
   /// Waits for the peer's end, so that a close does not reset the connection before the peer has
-  /// read the last reply. Drops the received bytes.
+  /// read the last response. Drops the received bytes.
   task<> linger();
   /// Returns whether a close would reset the connection.
   bool has_unread() const noexcept { return state_ != input_state::ended || !input_.empty(); }
@@ -112,10 +112,10 @@ class request_side {
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read_body(std::shared_ptr<connection> keep,
                                                 mutable_buffer to);
-  /// Returns whether the connection can read the unread rest of the body after the reply. It can if
-  /// the rest has arrived, or was announced, and is short enough.
+  /// Returns whether the connection can read the unread rest of the body after the response. It can
+  /// if the rest has arrived, or was announced, and is short enough.
   bool can_drop_rest() const noexcept;
-  /// Reads the rest of the body that the handler has not read, as the head of the reply has
+  /// Reads the rest of the body that the handler has not read, as the head of the response has
   /// announced. Returns false if the connection has to end, because the body does not come.
   task<bool> drop_body();
   /// Called by the clock when a wait for the body has reached its limit.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The public class for responses, and its operations: checks every rule that does not need the
-// connection. reply_side.cpp writes.
+// connection. response_side.cpp writes.
 #include <beck/http/response.hpp>
 
 #include <stdexcept>
@@ -18,20 +18,22 @@ void check_field(field f, std::string_view name) {
     throw std::invalid_argument("http: the server writes the field " + std::string(name));
 }
 
-void add_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
+void add_field(detail::response_state& response, field f, std::string_view name,
+               std::string_view value) {
   check_field(f, name);
   if (f == field::other) {
-    reply.fields.add(name, value);
+    response.fields.add(name, value);
   } else {
-    reply.fields.add(f, name, value);
+    response.fields.add(f, name, value);
   }
-  reply.touched = true;
+  response.touched = true;
 }
 
-void set_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
+void set_field(detail::response_state& response, field f, std::string_view name,
+               std::string_view value) {
   check_field(f, name);
-  if (reply.fields.may_have(f)) reply.fields.remove(name);
-  add_field(reply, f, name, value);
+  if (response.fields.may_have(f)) response.fields.remove(name);
+  add_field(response, f, name, value);
 }
 
 }  // namespace
@@ -89,29 +91,29 @@ any_io_executor response::get_executor() const noexcept { return to_->parent().e
 
 namespace beck::http::detail {
 
-bool reply_write::ready() {
+bool response_write::ready() {
   std::size_t bytes = 0;
   error_code ec;
   if (to_->waits_for_room()) return finish(error::already_started, 0);
   return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 
-void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
+void response_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
 
-void reply_write::cancel() noexcept { to_->cancel_room(); }
+void response_write::cancel() noexcept { to_->cancel_room(); }
 
-any_io_executor reply_write::get_executor() const noexcept { return to_->parent().executor(); }
+any_io_executor response_write::get_executor() const noexcept { return to_->parent().executor(); }
 
-bool reply_flush::ready() {
+bool response_flush::ready() {
   error_code ec;
   if (to_->waits_for_flush()) return finish(error::already_started);
   return to_->flush_ready(ec) && finish(ec);
 }
 
-void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
+void response_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
 
-void reply_flush::cancel() noexcept { to_->cancel_flush(); }
+void response_flush::cancel() noexcept { to_->cancel_flush(); }
 
-any_io_executor reply_flush::get_executor() const noexcept { return to_->parent().executor(); }
+any_io_executor response_flush::get_executor() const noexcept { return to_->parent().executor(); }
 
 }  // namespace beck::http::detail

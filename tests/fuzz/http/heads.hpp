@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Oracles for heads, of requests and replies alike.
+// Oracles for heads, of requests and responses alike.
 #pragma once
 
 #include <string>

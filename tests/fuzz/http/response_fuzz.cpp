@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies: as request_fuzz, for each kind of request that decides how a reply ends.
+// Responses: as request_fuzz, for each kind of request that decides how a response ends.
 #include "fuzz/http/heads.hpp"
 
 namespace {

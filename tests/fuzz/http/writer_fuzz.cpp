@@ -87,8 +87,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const exact_copy target(room);  // its end is the end of the room
   head_writer writer(
       beck::mutable_buffer(const_cast<char*>(target.view().data()), target.view().size()));
-  const bool is_reply = kind % 2 == 0;
-  if (is_reply) {
+  const bool is_response = kind % 2 == 0;
+  if (is_response) {
     writer.start(static_cast<status>(100 + 2 * input.byte()), input.text());
   } else {
     const std::string_view method = input.text();
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.head_bytes = 65535;
   parse_status status = parse_status::more;
   refusal reason = refusal::none;
-  if (is_reply) {
+  if (is_response) {
     response_parser parser(limits);
     response_head head;
     status = parser.parse(copy.view(), method::get, head);

@@ -25,7 +25,7 @@ bool has_text(const std::error_code& error) { return error && !error.message().e
 }  // namespace
 
 int main() {
-  expect(has_text(make_error_code(beck::http::client_error::no_reply)), "http is there");
+  expect(has_text(make_error_code(beck::http::client_error::no_response)), "http is there");
   expect(has_text(make_error_code(beck::redis::error::noauth)), "redis is there");
   beck::io_context context;
   const beck::ip::tcp::endpoint here(beck::ip::address_v4::loopback(), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Go's net/http client with its default settings against beck's server: kept connections behind
-// replies that came before the body was sent, Expect, uploads that are cut.
+// responses that came before the body was sent, Expect, uploads that are cut.
 // usage: http_go URL
 package main
 
@@ -29,13 +29,13 @@ func call(client *http.Client, method, path string, body []byte, expect bool) (i
 	}
 	// A request that cannot be sent again: no retry hides a lost one.
 	request.GetBody = nil
-	reply, err := client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return 0, "", err
 	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	return reply.StatusCode, string(text), err
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
 }
 
 func check(name string, run func() error) {
@@ -75,9 +75,9 @@ func cutUpload() error {
 			_ = writer.CloseWithError(context.Canceled) // the transport waits for the end of the body
 		}()
 		request, _ := http.NewRequestWithContext(ctx, "POST", base+"/cut", reader)
-		if reply, err := http.DefaultClient.Do(request); err == nil {
-			reply.Body.Close()
-			return fmt.Errorf("a cut upload has a reply")
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			response.Body.Close()
+			return fmt.Errorf("a cut upload has a response")
 		}
 		if status, _, err := call(http.DefaultClient, "GET", "/bytes/100", nil, false); err != nil || status != 200 {
 			return fmt.Errorf("after it: %d, %v", status, err)

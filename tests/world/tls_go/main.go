@@ -29,14 +29,14 @@ func main() {
 				RootCAs: roots, MinVersion: version, MaxVersion: version, ClientSessionCache: sessions}}
 			client := &http.Client{Transport: transport}
 			for i := 0; i < 20; i++ {
-				reply, err := client.Get(os.Args[1])
-				if err != nil || reply.StatusCode != 200 || reply.TLS.Version != version {
-					fmt.Println("FAILED:", reply, err)
+				response, err := client.Get(os.Args[1])
+				if err != nil || response.StatusCode != 200 || response.TLS.Version != version {
+					fmt.Println("FAILED:", response, err)
 					os.Exit(1)
 				}
-				_, _ = io.Copy(io.Discard, reply.Body)
-				reply.Body.Close()
-				if i == 0 && reply.TLS.DidResume {
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+				if i == 0 && response.TLS.DidResume {
 					resumed++
 				}
 			}

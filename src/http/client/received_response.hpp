@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The reply of a call, as it is parsed and decoded where it lies in the input of a connection.
+// The response of a call, as it is parsed and decoded where it lies in the input of a connection.
 #pragma once
 
 #include <cstddef>
@@ -37,29 +37,30 @@ class block_text {
   std::size_t bytes_ = 0;
 };
 
-/// What is known of a reply.
-enum class reply_progress : std::uint8_t {
+/// What is known of a response.
+enum class response_progress : std::uint8_t {
   none,    ///< no byte of it has come
   heard,   ///< some bytes of a head have
   head,    ///< its head has
   whole,   ///< its body was decoded, or belongs to another protocol
-  failed,  ///< the call has: there is no reply
+  failed,  ///< the call has: there is no response
 };
 
-/// The reply. Thread: that of its call.
-class client_reply {
+/// The response. Thread: that of its call.
+class received_response {
  public:
-  explicit client_reply(const client_options& bounds) : bounds_(bounds), parser_(bounds.heads) {}
+  explicit received_response(const client_options& bounds)
+      : bounds_(bounds), parser_(bounds.heads) {}
 
-  /// Begins with the reply to another request.
+  /// Begins with the response to another request.
   void restart() noexcept;
   /// Forgets it, as the call has failed.
   void fail() noexcept;
 
   // --- the head
-  bool is_heard() const noexcept { return progress_ != reply_progress::none; }
+  bool is_heard() const noexcept { return progress_ != response_progress::none; }
   bool has_head() const noexcept {
-    return progress_ == reply_progress::head || progress_ == reply_progress::whole;
+    return progress_ == response_progress::head || progress_ == response_progress::whole;
   }
   const response_head& head() const noexcept { return head_; }
   /// Returns whether the head is that of the stream of another protocol.
@@ -70,12 +71,12 @@ class client_reply {
   bool is_continued() const noexcept { return is_continued_; }
   void stop_continue_wait() noexcept { is_continued_ = true; }
   /// Parses what has come, and removes heads from the input, also those of 1xx. Returns `more`
-  /// until the head of the reply is there; `refused` with `ec` set. `upgrades`: the request asks
+  /// until the head of the response is there; `refused` with `ec` set. `upgrades`: the request asks
   /// for another protocol. Throws std::bad_alloc.
   parse_status parse_head(client_connection& from, method asked, bool upgrades, error_code& ec);
 
   // --- the body
-  bool is_whole() const noexcept { return progress_ == reply_progress::whole; }
+  bool is_whole() const noexcept { return progress_ == response_progress::whole; }
   void set_whole() noexcept;
   const body_decoder& decoder() const noexcept { return decoder_; }
   /// Returns the number of decoded bytes that lie in the input.
@@ -101,9 +102,9 @@ class client_reply {
   response_head head_;
   block_text head_text_;
   body_decoder decoder_;
-  reply_progress progress_ = reply_progress::none;
+  response_progress progress_ = response_progress::none;
   bool is_continued_ = false;      // independent of the progress: it need not come
-  std::size_t interim_bytes_ = 0;  // of 1xx replies
+  std::size_t interim_bytes_ = 0;  // of 1xx responses
   std::size_t data_at_ = 0;        // decoded bytes of the body in the input: where they begin,
   std::size_t data_bytes_ = 0;     // their number,
   std::size_t data_end_ = 0;       // and the end of the framing behind them

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files as bodies of replies: whole, in part, in chunks, behind other replies; files that end
+// Files as bodies of responses: whole, in part, in chunks, behind other responses; files that end
 // early, and peers that do not read.
 #include <beck/http/server.hpp>
 
@@ -144,7 +144,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a reply in chunks that lacks a file is cut, whatever its handler does then") {
+    "http: a response in chunks that lacks a file is cut, whatever its handler does then") {
   for (const char* path : {"/chunks-closed", "/chunks-lack"}) {
     CAPTURE(std::string(path));
     file_server f(where, 5000);
@@ -181,7 +181,7 @@ CONFORMANCE_OVER_BOTH("http: a peer that goes in the middle of a file ends the o
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a file that is out of time, or cancelled, cuts its reply; the handler goes on") {
+    "http: a file that is out of time, or cancelled, cuts its response; the handler goes on") {
   for (const bool by_time : {true, false}) {
     beck::test::file_place place(where);
     std::unique_ptr<beck::random_access_file> file;
@@ -219,7 +219,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a file that is left behind by its exchange does not become another reply") {
+    "http: a file that is left behind by its exchange does not become another response") {
   beck::test::file_place place(where);
   std::optional<error_code> sent;
   std::unique_ptr<beck::random_access_file> file;

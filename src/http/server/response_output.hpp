@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The output of a server's connection: the queue of reply bytes, the writer that sends them, and
+// The output of a server's connection: the queue of response bytes, the writer that sends them, and
 // the limit of the time in which the peer takes none of them.
 #pragma once
 
@@ -18,9 +18,9 @@ namespace beck::http::detail {
 class connection;
 
 /// The output. Thread: that of its connection, of which it is a part.
-class reply_output final : private beck::writer_source {
+class response_output final : private beck::writer_source {
  public:
-  explicit reply_output(connection& of) noexcept;
+  explicit response_output(connection& of) noexcept;
 
   /// Starts to write to the stream of the connection.
   void start(byte_stream& to) noexcept;
@@ -51,7 +51,7 @@ class reply_output final : private beck::writer_source {
   /// Returns the writer, to lend the stream to other code.
   beck::stream_writer& writer() noexcept { return writer_; }
 
-  /// Starts the time limit of a reply: ends the connection if its peer takes no bytes for that
+  /// Starts the time limit of a response: ends the connection if its peer takes no bytes for that
   /// time, until end_watch().
   void begin_watch() noexcept;
   void end_watch() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Heads are copied out of the input, bodies are not.
-#include "http/client/client_reply.hpp"
+#include "http/client/received_response.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace beck::http::detail {
 namespace {
 
-enum class reply_event : std::uint8_t {
+enum class response_event : std::uint8_t {
   restart,    ///< another request is sent
   hear,       ///< bytes have come
   take_head,  ///< a whole head has, other than 1xx
@@ -21,16 +21,16 @@ enum class reply_event : std::uint8_t {
   fail,       ///< the call has failed
 };
 
-/// In the order of reply_event.
-constexpr beck::detail::transition_table<reply_progress, 5> reply_transitions = [] {
+/// In the order of response_event.
+constexpr beck::detail::transition_table<response_progress, 5> response_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
-  using enum reply_progress;
-  return beck::detail::transition_table<reply_progress, 5>{{
-      /* restart   */ {none, any_of({none, reply_progress::head, whole})},
+  using enum response_progress;
+  return beck::detail::transition_table<response_progress, 5>{{
+      /* restart   */ {none, any_of({none, response_progress::head, whole})},
       /* hear      */ {heard, any_of({none})},
-      /* take_head */ {reply_progress::head, any_of({heard})},
-      /* end       */ {whole, any_of({reply_progress::head})},
+      /* take_head */ {response_progress::head, any_of({heard})},
+      /* end       */ {whole, any_of({response_progress::head})},
       /* fail      */ {failed, any_but({failed})},
   }};
 }();
@@ -46,23 +46,26 @@ void block_text::assign(std::string_view text) {
   bytes_ = text.size();
 }
 
-void client_reply::restart() noexcept {
-  advance(progress_, reply_event::restart, reply_transitions);
+void received_response::restart() noexcept {
+  advance(progress_, response_event::restart, response_transitions);
   parser_.reset();
   is_continued_ = false;
   interim_bytes_ = data_bytes_ = data_end_ = 0;
 }
 
-void client_reply::fail() noexcept {
-  if (progress_ != reply_progress::failed) advance(progress_, reply_event::fail, reply_transitions);
+void received_response::fail() noexcept {
+  if (progress_ != response_progress::failed)
+    advance(progress_, response_event::fail, response_transitions);
 }
 
-void client_reply::set_whole() noexcept { advance(progress_, reply_event::end, reply_transitions); }
+void received_response::set_whole() noexcept {
+  advance(progress_, response_event::end, response_transitions);
+}
 
-parse_status client_reply::parse_head(client_connection& from, method asked, bool upgrades,
-                                      error_code& ec) {
+parse_status received_response::parse_head(client_connection& from, method asked, bool upgrades,
+                                           error_code& ec) {
   while (!has_head() && !from.input().empty()) {
-    if (!is_heard()) advance(progress_, reply_event::hear, reply_transitions);
+    if (!is_heard()) advance(progress_, response_event::hear, response_transitions);
     const parse_status parsed = parser_.parse_padded(from.input(), asked, head_);
     if (parsed == parse_status::more) return parsed;
     if (parsed == parse_status::refused) {
@@ -85,16 +88,16 @@ parse_status client_reply::parse_head(client_connection& from, method asked, boo
   return has_head() ? parse_status::done : parse_status::more;
 }
 
-/// Takes the head of the reply out of the input.
-void client_reply::take_head(client_connection& from) {
+/// Takes the head of the response out of the input.
+void received_response::take_head(client_connection& from) {
   head_text_.assign(from.input().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
   decoder_ = body_decoder(head_, bounds_.bodies);
-  advance(progress_, reply_event::take_head, reply_transitions);
+  advance(progress_, response_event::take_head, response_transitions);
 }
 
-parse_status client_reply::decode(client_connection& from) {
+parse_status received_response::decode(client_connection& from) {
   while (data_bytes_ == 0 && !decoder_.is_done()) {
     const std::string_view text = from.input();
     const body_part part = decoder_.decode(text);
@@ -111,7 +114,7 @@ parse_status client_reply::decode(client_connection& from) {
   return data_bytes_ == 0 ? parse_status::done : parse_status::more;
 }
 
-std::size_t client_reply::copy(client_connection& from, mutable_buffer to) noexcept {
+std::size_t received_response::copy(client_connection& from, mutable_buffer to) noexcept {
   const std::size_t bytes = std::min(to.size(), data_bytes_);
   std::memcpy(to.data(), from.input().data() + data_at_, bytes);
   data_at_ += bytes;
@@ -120,12 +123,12 @@ std::size_t client_reply::copy(client_connection& from, mutable_buffer to) noexc
   return bytes;
 }
 
-void client_reply::drop(client_connection& from) noexcept {
+void received_response::drop(client_connection& from) noexcept {
   from.consume(std::exchange(data_end_, 0));
   data_bytes_ = 0;
 }
 
-std::size_t client_reply::decode_received(std::string_view text) {
+std::size_t received_response::decode_received(std::string_view text) {
   return decoder_.decode(text).data.size();
 }
 

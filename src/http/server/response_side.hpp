@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The replies of a server's connection: builds the head, the framing and the body of a reply from
-// the calls of a handler, by the rules of HTTP. reply_side.cpp has heads and parts of bodies,
-// reply_file.cpp files as bodies.
+// The responses of a server's connection: builds the head, the framing and the body of a response
+// from the calls of a handler, by the rules of HTTP. response_side.cpp has heads and parts of
+// bodies, response_file.cpp files as bodies.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 #include <beck/http/response.hpp>
 
-#include "http/server/reply_output.hpp"
-#include "http/server/reply_state.hpp"
+#include "http/server/response_output.hpp"
+#include "http/server/response_state.hpp"
 
 namespace beck::http::detail {
 
-/// The replies, one after the other. Thread: that of its connection, of which it is a part.
-class reply_side {
+/// The responses, one after the other. Thread: that of its connection, of which it is a part.
+class response_side {
  public:
-  explicit reply_side(connection& of) noexcept : connection_(of), output_(of) {}
+  explicit response_side(connection& of) noexcept : connection_(of), output_(of) {}
 
   connection& parent() noexcept { return connection_; }
-  reply_output& output() noexcept { return output_; }
-  /// Returns the state of the reply that the handler has set. Requires an exchange.
-  reply_state& state() noexcept;
-  const reply_state& state() const noexcept;
+  response_output& output() noexcept { return output_; }
+  /// Returns the state of the response that the handler has set. Requires an exchange.
+  response_state& state() noexcept;
+  const response_state& state() const noexcept;
   /// Throws std::logic_error if the head was sent.
   void require_no_head() const;
-  /// Returns whether the reply has a body. A reply to HEAD has none, with any fields.
+  /// Returns whether the response has a body. A response to HEAD has none, with any fields.
   bool body_allowed() const noexcept;
 
   // --- for response
@@ -38,14 +38,14 @@ class reply_side {
   /// std::bad_alloc; the connection is then lost, because nothing can follow an incomplete part.
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
   /// Takes a part of `data` once there is room, then calls `done`.
-  void wait_for_room(const_buffer data, reply_write::handler done) noexcept;
+  void wait_for_room(const_buffer data, response_write::handler done) noexcept;
   bool waits_for_room() const noexcept { return bool(room_done_); }
   void cancel_room() noexcept;
   /// Returns true if everything was sent, or with an error in `ec`; false if the handler has to
   /// wait.
   bool flush_ready(error_code& ec);
   /// Calls `done` when everything was sent.
-  void wait_for_flush(reply_flush::handler done) noexcept { flush_done_ = std::move(done); }
+  void wait_for_flush(response_flush::handler done) noexcept { flush_done_ = std::move(done); }
   bool waits_for_flush() const noexcept { return bool(flush_done_); }
   void cancel_flush() noexcept;
   bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
@@ -54,11 +54,12 @@ class reply_side {
                                                   std::uint64_t bytes);
 
   // --- for the connection
-  /// Replies with a text of the server itself, and drops the fields and the status of the handler.
+  /// Responses with a text of the server itself, and drops the fields and the status of the
+  /// handler.
   void answer(http::status status, std::string_view text);
-  /// Ends the reply of a handler that has ended without an exception.
+  /// Ends the response of a handler that has ended without an exception.
   void finish();
-  /// Counts a reply that ends early, with the connection.
+  /// Counts a response that ends early, with the connection.
   void note_cut() noexcept;
   /// Sends the head, after which the stream belongs to a handler.
   void send_tunnel_head();
@@ -76,7 +77,7 @@ class reply_side {
   bool may_take_parts() const noexcept;
   void append_part(std::string_view text);
 
-  // files (reply_file.cpp)
+  // files (response_file.cpp)
   error_code begin_file(std::uint64_t bytes, bool is_all = true);
   task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
                                           std::uint64_t bytes);
@@ -85,10 +86,10 @@ class reply_side {
   task<error_code> write_block(const_buffer block, std::uint64_t& written);
 
   connection& connection_;
-  reply_output output_;
+  response_output output_;
   const_buffer room_data_;
-  reply_write::handler room_done_;   // empty: no wait for room
-  reply_flush::handler flush_done_;  // empty: no wait until everything was sent
+  response_write::handler room_done_;   // empty: no wait for room
+  response_flush::handler flush_done_;  // empty: no wait until everything was sent
 };
 
 }  // namespace beck::http::detail

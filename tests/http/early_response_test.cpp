@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies that come before the whole request has: a client that keeps connections has to learn from
-// the head whether it may send the next request.
+// Responses that come before the whole request has: a client that keeps connections has to learn
+// from the head whether it may send the next request.
 #include <beck/http/client.hpp>
 #include <beck/http/server.hpp>
 
@@ -25,7 +25,7 @@ std::string head_of_post(std::string_view framing) {
   return "POST /early HTTP/1.1\r\nHost: a\r\n" + std::string(framing) + "\r\n";
 }
 
-/// A handler of each kind that replies without reading, and one for the replies of the library.
+/// A handler of each kind that responds without reading, and one for the responses of the library.
 template <class Check>
 void with_each_handler(Check check) {
   {
@@ -75,7 +75,8 @@ void with_each_handler(Check check) {
 
 }  // namespace
 
-CONFORMANCE_OVER_BOTH("http: a reply that ends its connection says so, whatever the handler is") {
+CONFORMANCE_OVER_BOTH(
+    "http: a response that ends its connection says so, whatever the handler is") {
   with_each_handler([](served& s) {
     for (const std::string& request :
          {head_of_post("Content-Length: 70000\r\n"),
@@ -92,22 +93,23 @@ CONFORMANCE_OVER_BOTH("http: a reply that ends its connection says so, whatever 
       CHECK(says_so);
       if (!says_so) continue;  // the server waits for the rest
       s.run_until([&] { return one.done; });
-      CHECK(one.replies().size() == 1);
+      CHECK(one.responses().size() == 1);
     }
   });
 }
 
-CONFORMANCE_OVER_BOTH("http: a reply without `close` to a request that goes on leads to the next") {
+CONFORMANCE_OVER_BOTH(
+    "http: a response without `close` to a request that goes on leads to the next") {
   with_each_handler([](served& s) {
     for (const std::string& begin :
          {head_of_post("Content-Length: 60000\r\n"),
           head_of_post("Content-Length: 65000\r\n") + std::string(5'000, 'b')}) {
       peer& one = s.start(begin);
       s.wait_for(one, 1);
-      CHECK(!has(one.replies()[0].fields, "Connection"));
+      CHECK(!has(one.responses()[0].fields, "Connection"));
       s.send(one, std::string(60'000, 'b') + last_get("/next"));
       s.run_until([&] { return one.done; });
-      CHECK(one.replies().size() == 2);
+      CHECK(one.responses().size() == 2);
     }
     for (const std::string& whole :
          {head_of_post("Content-Length: 5\r\nExpect: 100-continue\r\n") + "abcde",
@@ -155,7 +157,7 @@ CONFORMANCE_OVER_BOTH("http: what a handler has read of a body counts as read, a
     CHECK(!has(one.received, says_close));
     s.send(one, std::string(10, 'b') + last_get("/"));
     s.run_until([&] { return one.done; });
-    CHECK(has(one.replies().back().fields, says_close));
+    CHECK(has(one.responses().back().fields, says_close));
     peer& over = s.start(head_of_post("Content-Length: 31\r\n") + std::string(20, 'b'));
     s.wait_for(over, 1);
     CHECK(has(over.received, says_close));
@@ -182,7 +184,7 @@ CONFORMANCE_OVER_BOTH(
 }
 
 CONFORMANCE_OVER_BOTH(
-    "http: a stop behind the head of a reply ends the connection with the next one") {
+    "http: a stop behind the head of a response ends the connection with the next one") {
   beck::manual_reset_event go;
   served s([&](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/next") {
@@ -201,7 +203,7 @@ CONFORMANCE_OVER_BOTH(
   s.wait_for(one, 1);
   s.send(one, get("/next"));
   s.run_until([&] { return one.done; });
-  const auto all = one.replies();
+  const auto all = one.responses();
   REQUIRE(all.size() == 2);
   CHECK(!has(all[0].fields, "Connection"));
   CHECK(all[0].body == "abcd");
@@ -210,7 +212,7 @@ CONFORMANCE_OVER_BOTH(
   s.run_until([&] { return s.ended; });
 }
 
-CONFORMANCE("http: the library's client loses no request behind an early reply") {
+CONFORMANCE("http: the library's client loses no request behind an early response") {
   with_each_handler([](served& s) {
     int done = 0;
     const auto run = [&](std::size_t bytes, bool streams) -> task<> {

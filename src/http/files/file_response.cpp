@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Replies with an open file: chooses its compressed form, evaluates conditions and ranges.
+// Responses with an open file: chooses its compressed form, evaluates conditions and ranges.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -140,8 +140,8 @@ task<> send_body(file_call call, file_object& file, std::uint64_t size, std::str
   co_await send_ranges(call, file, ranges, texts);
 }
 
-/// Replies with a file that the kernel generates. Its size, its time and so its tag do not describe
-/// the contents, so it has no conditions and no ranges.
+/// Responses with a file that the kernel generates. Its size, its time and so its tag do not
+/// describe the contents, so it has no conditions and no ranges.
 task<> send_generated(file_call call, file_object& file, std::string_view type) {
   call.r.set(field::content_type, type);
   ignore(co_await call.r.async_send_file(file, 0, to_the_end));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a handler has said of its reply: status, fields, framing, and how much of the body is out.
+// What a handler has said of its response: status, fields, framing, and how much of the body is
+// out.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +12,29 @@
 
 namespace beck::http::detail {
 
-/// How much of a reply is in the output.
-enum class reply_stage : std::uint8_t {
+/// How much of a response is in the output.
+enum class response_stage : std::uint8_t {
   unsent,  ///< nothing
-  head,   ///< the head, or all of a whole reply, is being written: an exception leaves a part of it
+  head,  ///< the head, or a whole response, is being written: an exception leaves a part
   body,   ///< the head; parts of the body follow
   ended,  ///< all of it
 };
 
-/// The state of a reply. A plain record: reply_side keeps its rules. Its bools are independent of
-/// each other, and of the stage.
-struct reply_state {
+/// The state of a response. A plain record: response_side keeps its rules. Its bools are
+/// independent of each other, and of the stage.
+struct response_state {
   field_lines fields;
   std::uint64_t length = 0;  ///< promised, if has_length()
   std::uint64_t sent = 0;    ///< bytes of the body so far
   http::status status = http::status::ok;
-  reply_stage stage = reply_stage::unsent;
+  response_stage stage = response_stage::unsent;
   body_framing framing = body_framing::until_close;  ///< of a body in parts
   bool touched = false;                              ///< the handler has set the status or a field
-  bool cut = false;                                  ///< the connection ends before the reply does
-  bool broken = false;                               ///< a part of the body is missing
-  bool close = false;                                ///< the connection ends after this reply
+  bool cut = false;     ///< the connection ends before the response does
+  bool broken = false;  ///< a part of the body is missing
+  bool close = false;   ///< the connection ends after this response
 
-  bool has_begun() const noexcept { return stage != reply_stage::unsent; }
+  bool has_begun() const noexcept { return stage != response_stage::unsent; }
   /// Returns whether content_length() was called, or the body is a file.
   bool has_length() const noexcept { return framing == body_framing::length; }
   void promise(std::uint64_t bytes) noexcept {
@@ -44,7 +45,7 @@ struct reply_state {
     fields.clear();
     length = sent = 0;
     status = http::status::ok;
-    stage = reply_stage::unsent;
+    stage = response_stage::unsent;
     framing = body_framing::until_close;
     touched = cut = broken = close = false;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The writer takes queued bytes and reports how many have left; each of its calls may let a handler
 // continue that waits for room.
-#include "http/server/reply_output.hpp"
+#include "http/server/response_output.hpp"
 
 #include "http/server/connection.hpp"
 
@@ -12,17 +12,17 @@ constexpr std::size_t copied_max = 4096;  // larger texts are kept in a separate
 
 }  // namespace
 
-reply_output::reply_output(connection& of) noexcept
+response_output::response_output(connection& of) noexcept
     : connection_(of), writer_(*this), sending_(of) {}
 
-void reply_output::start(byte_stream& to) noexcept { writer_.start(connection_.executor(), to); }
+void response_output::start(byte_stream& to) noexcept { writer_.start(connection_.executor(), to); }
 
-void reply_output::stop() noexcept {
+void response_output::stop() noexcept {
   writer_.stop();
   if (!writer_.is_writing()) queue_.clear();
 }
 
-void reply_output::schedule() noexcept {
+void response_output::schedule() noexcept {
   if (is_held_back_ || queue_.empty()) return;
   if (has_room()) {
     writer_.schedule();
@@ -31,23 +31,23 @@ void reply_output::schedule() noexcept {
   }
 }
 
-void reply_output::flush_last() noexcept {
+void response_output::flush_last() noexcept {
   writer_.end_follows();
   writer_.flush();
 }
 
-task<bool> reply_output::flush() {
+task<bool> response_output::flush() {
   writer_.flush();
   const error_code waited = co_await writer_.wait_until_idle();
   co_return !waited && !writer_.is_stopped();
 }
 
-void reply_output::send_behind(std::string_view body) {
+void response_output::send_behind(std::string_view body) {
   const const_buffer part(body.data(), body.size());
   writer_.send_behind(const_buffer_span(&part, 1));
 }
 
-void reply_output::keep_rest(const_buffer_span parts, std::size_t sent) {
+void response_output::keep_rest(const_buffer_span parts, std::size_t sent) {
   const const_buffer left = *parts.begin() + sent;
   const std::string_view text(static_cast<const char*>(left.data()), left.size());
   if (text.size() > copied_max) {
@@ -59,34 +59,34 @@ void reply_output::keep_rest(const_buffer_span parts, std::size_t sent) {
   }
 }
 
-void reply_output::take_sent(std::size_t bytes) noexcept {
+void response_output::take_sent(std::size_t bytes) noexcept {
   queue_.remove(bytes);
-  if (queue_.size() < waiting_again) connection_.replies().wake();
+  if (queue_.size() < waiting_again) connection_.responses().wake();
 }
 
 /// Ignores the cancellation of a write, which is then tried again; any other error loses the
 /// connection.
-void reply_output::take_write_error(const error_code& why) noexcept {
+void response_output::take_write_error(const error_code& why) noexcept {
   if (why != error::operation_aborted) connection_.lose();
 }
 
-void reply_output::end_stall() noexcept {
+void response_output::end_stall() noexcept {
   end_watch();
   if (writer_.is_stopped()) queue_.clear();
-  connection_.replies().wake();
+  connection_.responses().wake();
   if (!queue_.empty()) writer_.schedule();  // output added during a loan
 }
 
-void reply_output::hold() noexcept { hold_.hold(connection_.shared_from_this()); }
+void response_output::hold() noexcept { hold_.hold(connection_.shared_from_this()); }
 
-void reply_output::begin_watch() noexcept {
-  connection_.clock().enter(sending_, phase::reply);
+void response_output::begin_watch() noexcept {
+  connection_.clock().enter(sending_, phase::response);
   sent_at_check_ = writer_.sent();
 }
 
-void reply_output::end_watch() noexcept { connection_.clock().enter(sending_, phase::none); }
+void response_output::end_watch() noexcept { connection_.clock().enter(sending_, phase::none); }
 
-void reply_output::check_progress() noexcept {
+void response_output::check_progress() noexcept {
   if (writer_.sent() == sent_at_check_) return connection_.lose();
   begin_watch();
 }

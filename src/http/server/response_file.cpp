@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files as bodies of replies. If the stream is a socket, the kernel sends them, with the head
+// Files as bodies of responses. If the stream is a socket, the kernel sends them, with the head
 // before the first bytes; else they are read and written.
 #include <algorithm>
 #include <cerrno>
@@ -39,25 +39,25 @@ task<bool> has_false_size(file_object& file, std::uint64_t bytes) {
   co_return there.error() == beck::error::eof;
 }
 
-/// Begins, unless it has begun, the reply that `bytes` bytes of a file belong to. `is_all`: they
-/// may become the length of the reply. Returns the error of a reply that cannot take them.
-error_code reply_side::begin_file(std::uint64_t bytes, bool is_all) {
-  reply_state& reply = state();
+/// Begins, unless it has begun, the response that `bytes` bytes of a file belong to. `is_all`: they
+/// may become the length of the response. Returns the error of a response that cannot take them.
+error_code response_side::begin_file(std::uint64_t bytes, bool is_all) {
+  response_state& response = state();
   if (connection_.is_lost()) return make_error_code(std::errc::broken_pipe);
   if (!may_take_parts()) return make_error_code(std::errc::invalid_argument);
-  if (reply.has_length() && bytes > reply.length - reply.sent) {
+  if (response.has_length() && bytes > response.length - response.sent) {
     return make_error_code(std::errc::message_size);
   }
-  if (reply.has_begun()) return {};
-  if (!reply.has_length() && is_all) reply.promise(bytes);
+  if (response.has_begun()) return {};
+  if (!response.has_length() && is_all) response.promise(bytes);
   begin_stream();
   return {};
 }
 
-/// Adds a small part of a file to the queued output if it is in memory, so that replies of a
+/// Adds a small part of a file to the queued output if it is in memory, so that responses of a
 /// pipeline leave together. Returns false if the part has to be sent in another way.
-bool reply_side::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
-                             error_code& ec) {
+bool response_side::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
+                                error_code& ec) {
   if (bytes > small_max || bytes == 0 || !output_.has_room()) return false;
   char block[small_max];
   const mutable_buffer whole(block, static_cast<std::size_t>(bytes));
@@ -68,9 +68,9 @@ bool reply_side::send_cached(file_object& from, std::uint64_t offset, std::uint6
   return true;
 }
 
-task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_object& from,
-                                        std::uint64_t offset, std::uint64_t bytes) {
-  reply_side& to = keep->replies();
+task<file_result> response_side::send_file(std::shared_ptr<connection> keep, file_object& from,
+                                           std::uint64_t offset, std::uint64_t bytes) {
+  response_side& to = keep->responses();
   error_code ec;
   bool is_generated = false;
   if (bytes == to_the_end) {
@@ -78,33 +78,34 @@ task<file_result> reply_side::send_file(std::shared_ptr<connection> keep, file_o
     bytes = found.bytes > offset ? found.bytes - offset : 0;
     if (!ec && found.stored_bytes == 0) is_generated = co_await has_false_size(from, found.bytes);
   }
-  reply_state& reply = to.state();
+  response_state& response = to.state();
   if (ec) {
-    reply.broken = reply.broken || reply.has_begun();
+    response.broken = response.broken || response.has_begun();
     co_return file_result(ec, 0);
   }
   if (!is_generated) ec = to.begin_file(bytes);
   if (ec) co_return file_result(ec, 0);
   if (!is_generated && !to.body_allowed()) {
-    reply.sent += bytes;
+    response.sent += bytes;
     co_return file_result(ec, bytes);
   }
-  const bool was_broken = std::exchange(reply.broken, true);  // stays true if a part cannot be sent
+  const bool was_broken =
+      std::exchange(response.broken, true);  // stays true if a part cannot be sent
   file_result sent;
   if (is_generated) {
     sent = co_await to.copy_to_end(from, offset);
-  } else if (keep->stream().is_plain() && reply.framing != body_framing::chunked) {
+  } else if (keep->stream().is_plain() && response.framing != body_framing::chunked) {
     sent = co_await to.transmit(from, offset, bytes);
   } else {
     sent = co_await to.copy(from, offset, bytes);
   }
-  if (!sent.error()) reply.broken = was_broken;
+  if (!sent.error()) response.broken = was_broken;
   co_return sent;
 }
 
 /// Lets the kernel send the file after the queued output.
-task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
-                                       std::uint64_t bytes) {
+task<file_result> response_side::transmit(file_object& from, std::uint64_t offset,
+                                          std::uint64_t bytes) {
   const_buffer parts[beck::writer_source::parts_max];
   beck::byte_queue& queue = output_.queue();
   if (output_.writer().is_writing() || queue.gather(parts) > 1) {
@@ -134,7 +135,8 @@ task<file_result> reply_side::transmit(file_object& from, std::uint64_t offset,
 }
 
 /// Reads the file and writes it to the stream.
-task<file_result> reply_side::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
+task<file_result> response_side::copy(file_object& from, std::uint64_t offset,
+                                      std::uint64_t bytes) {
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   error_code ec;
@@ -151,7 +153,7 @@ task<file_result> reply_side::copy(file_object& from, std::uint64_t offset, std:
 
 /// Reads a file whose size is not its length up to its end, and writes it to the stream. A file
 /// that fits into one block gets its length in the head.
-task<file_result> reply_side::copy_to_end(file_object& from, std::uint64_t offset) {
+task<file_result> response_side::copy_to_end(file_object& from, std::uint64_t offset) {
   const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   for (bool is_end = false; !is_end;) {
@@ -164,16 +166,16 @@ task<file_result> reply_side::copy_to_end(file_object& from, std::uint64_t offse
     if (!ec) ec = begin_file(got.value_, is_end && copied == 0);
     if (!ec) ec = co_await write_block(const_buffer(block.get(), got.value_), copied);
     if (ec) co_return file_result(ec, copied);
-    is_end = is_end || !body_allowed();  // a reply to HEAD is complete with its head
+    is_end = is_end || !body_allowed();  // a response to HEAD is complete with its head
   }
   co_return file_result(error_code(), copied);
 }
 
 /// Writes a block of a body, and adds the number of bytes taken to `written`.
-task<error_code> reply_side::write_block(const_buffer block, std::uint64_t& written) {
+task<error_code> response_side::write_block(const_buffer block, std::uint64_t& written) {
   error_code ec;
   while (!ec && block.size() != 0) {
-    auto sent = co_await reply_write(*this, block);
+    auto sent = co_await response_write(*this, block);
     ec = sent.error();
     block += sent.value_;
     written += sent.value_;
@@ -188,7 +190,7 @@ bool file_send::ready() {
 
 void file_send::initiate(handler done) {
   connection& of = to_->parent();
-  co_spawn(of.executor(), reply_side::send_file(of.shared_from_this(), *from_, offset_, bytes_),
+  co_spawn(of.executor(), response_side::send_file(of.shared_from_this(), *from_, offset_, bytes_),
            under_way_completion<std::uint64_t>(of, std::move(done)));
 }
 

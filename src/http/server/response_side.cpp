@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heads, whole replies, parts of bodies, and the waits of a handler for room.
-#include "http/server/reply_side.hpp"
+// Heads, whole responses, parts of bodies, and the waits of a handler for room.
+#include "http/server/response_side.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t copied_max = 4096;   // a larger body is sent first, and its rest copied
 constexpr std::size_t chunk_max = 16'384;  // the most that one write of a handler takes
-constexpr std::size_t framing_max = 256;   // the lines of a reply that the server sets
+constexpr std::size_t framing_max = 256;   // the lines of a response that the server sets
 constexpr std::size_t digits_max = 20;
 
 enum class stage_event : std::uint8_t {
@@ -30,50 +30,51 @@ enum class stage_event : std::uint8_t {
 };
 
 /// In the order of stage_event.
-constexpr beck::detail::transition_table<reply_stage, 3> stage_transitions = [] {
+constexpr beck::detail::transition_table<response_stage, 3> stage_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
-  using enum reply_stage;
-  return beck::detail::transition_table<reply_stage, 3>{{
-      /* begin  */ {reply_stage::head, any_of({unsent})},
-      /* stream */ {body, any_of({reply_stage::head})},
+  using enum response_stage;
+  return beck::detail::transition_table<response_stage, 3>{{
+      /* begin  */ {response_stage::head, any_of({unsent})},
+      /* stream */ {body, any_of({response_stage::head})},
       /* end    */ {ended, any_but({ended})},
   }};
 }();
 
-void change_stage(reply_state& of, stage_event event) noexcept {
+void change_stage(response_state& of, stage_event event) noexcept {
   beck::detail::advance(of.stage, event, stage_transitions);
 }
 
 }  // namespace
 
-void reply_side::require_no_head() const {
-  if (state().has_begun()) throw std::logic_error("http: the head of the reply was sent already");
+void response_side::require_no_head() const {
+  if (state().has_begun())
+    throw std::logic_error("http: the head of the response was sent already");
 }
 
-bool reply_side::body_allowed() const noexcept {
+bool response_side::body_allowed() const noexcept {
   return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
 }
 
-/// Decides whether the connection ends behind the reply, immediately before its head is written: a
-/// client that keeps connections would lose the request that it sends next, if the head did not say
-/// so. Without memory in the middle of the head there is no other reply.
-void reply_side::begin_head() noexcept {
-  reply_state& reply = state();
-  if (connection_.ends_behind_reply()) reply.close = true;
-  change_stage(reply, stage_event::begin);
+/// Decides whether the connection ends behind the response, immediately before its head is written:
+/// a client that keeps connections would lose the request that it sends next, if the head did not
+/// say so. Without memory in the middle of the head there is no other response.
+void response_side::begin_head() noexcept {
+  response_state& response = state();
+  if (connection_.ends_behind_response()) response.close = true;
+  change_stage(response, stage_event::begin);
 }
 
-/// Writes the head of the reply to the output. `length`: that of the body if it is known; else the
-/// body is sent in chunks, or ends with the connection.
-void reply_side::write_head(bool has_body_length, std::uint64_t length) {
+/// Writes the head of the response to the output. `length`: that of the body if it is known; else
+/// the body is sent in chunks, or ends with the connection.
+void response_side::write_head(bool has_body_length, std::uint64_t length) {
   const request_head& request = connection_.active().request.head;
-  reply_state& reply = state();
+  response_state& response = state();
   beck::byte_queue& queue = output_.queue();
-  if (!has_body_length && !is_bodiless(reply.status)) {
+  if (!has_body_length && !is_bodiless(response.status)) {
     const bool chunks = request.minor_version() != 0;
-    if (chunks) reply.framing = body_framing::chunked;
-    if (!chunks) reply.close = true;
+    if (chunks) response.framing = body_framing::chunked;
+    if (!chunks) response.close = true;
   }
   char* const begin = queue.prepare(framing_max);
   char* at = begin;
@@ -83,51 +84,51 @@ void reply_side::write_head(bool has_body_length, std::uint64_t length) {
     std::memcpy(at, text.data(), text.size());
     at += text.size();
   };
-  const unsigned number = number_of(reply.status);
+  const unsigned number = number_of(response.status);
   put("HTTP/1.1 ");
   for (const unsigned unit : {100U, 10U, 1U}) *at++ = static_cast<char>('0' + number / unit % 10);
   put(" ");
-  put(reason_of(reply.status));
+  put(reason_of(response.status));
   put("\r\n");
   put(connection_.server_worker().date().view());
-  if (reply.framing == body_framing::chunked) {
+  if (response.framing == body_framing::chunked) {
     put("Transfer-Encoding: chunked\r\n");
-  } else if (has_body_length && !is_bodiless(reply.status)) {
+  } else if (has_body_length && !is_bodiless(response.status)) {
     put("Content-Length: ");
     at = std::to_chars(at, at + digits_max, length).ptr;
     put("\r\n");
   }
-  const bool offers = reply.status == status::upgrade_required;  // in the Upgrade field
-  if (reply.close) {
+  const bool offers = response.status == status::upgrade_required;  // in the Upgrade field
+  if (response.close) {
     put(offers ? "Connection: close, upgrade\r\n" : "Connection: close\r\n");
   } else if (offers) {
     put("Connection: upgrade\r\n");
   } else if (request.minor_version() == 0) {
     put("Connection: keep-alive\r\n");
   }
-  if (reply.fields.empty()) {
+  if (response.fields.empty()) {
     put("\r\n");
     queue.commit(static_cast<std::size_t>(at - begin));
   } else {
     queue.commit(static_cast<std::size_t>(at - begin));
-    queue.append(reply.fields.text());
+    queue.append(response.fields.text());
     queue.append("\r\n");
   }
 }
 
-void reply_side::send(std::string_view body) {
-  reply_state& reply = state();
+void response_side::send(std::string_view body) {
+  response_state& response = state();
   require_no_head();
-  if (reply.has_length() && reply.length != body.size())
+  if (response.has_length() && response.length != body.size())
     throw std::logic_error("http: a body of another length than content_length() has said");
   if (connection_.is_lost()) {
-    change_stage(reply, stage_event::end);
+    change_stage(response, stage_event::end);
     return;
   }
   begin_head();
   write_head(true, body.size());
   if (body_allowed()) {
-    reply.sent = body.size();
+    response.sent = body.size();
     if (body.size() > copied_max) {
       output_.send_behind(body);
     } else {
@@ -135,26 +136,26 @@ void reply_side::send(std::string_view body) {
     }
   }
   output_.schedule();
-  change_stage(reply, stage_event::end);
-  if (reply.close) connection_.serve_no_more();
+  change_stage(response, stage_event::end);
+  if (response.close) connection_.serve_no_more();
 }
 
-/// Sends the head of a reply whose body the handler writes in parts.
-void reply_side::begin_stream() {
+/// Sends the head of a response whose body the handler writes in parts.
+void response_side::begin_stream() {
   begin_head();
   write_head(state().has_length(), state().length);
   change_stage(state(), stage_event::stream);
   if (state().close) connection_.serve_no_more();
 }
 
-/// Returns whether parts of the body may follow: the reply has not ended, nor was half a head
+/// Returns whether parts of the body may follow: the response has not ended, nor was half a head
 /// written.
-bool reply_side::may_take_parts() const noexcept {
-  return state().stage == reply_stage::unsent || state().stage == reply_stage::body;
+bool response_side::may_take_parts() const noexcept {
+  return state().stage == response_stage::unsent || state().stage == response_stage::body;
 }
 
 /// Adds a part of the body to the output, as a chunk if the body is chunked.
-void reply_side::append_part(std::string_view text) {
+void response_side::append_part(std::string_view text) {
   beck::byte_queue& queue = output_.queue();
   if (state().framing != body_framing::chunked) return queue.append(text);
   char* const line = queue.prepare(digits_max);
@@ -166,21 +167,21 @@ void reply_side::append_part(std::string_view text) {
   queue.append("\r\n");
 }
 
-bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
-  reply_state& reply = state();
+bool response_side::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
+  response_state& response = state();
   bytes = 0;
   if (connection_.is_lost()) {
     ec = make_error_code(std::errc::broken_pipe);
   } else if (!may_take_parts()) {
     ec = make_error_code(std::errc::invalid_argument);
-  } else if (reply.has_length() && data.size() > reply.length - reply.sent) {
+  } else if (response.has_length() && data.size() > response.length - response.sent) {
     ec = make_error_code(std::errc::message_size);
   } else if (data.size() == 0) {
     return true;
   }
   if (ec) return true;
   try {
-    if (!reply.has_begun()) begin_stream();
+    if (!response.has_begun()) begin_stream();
     if (!output_.has_room()) return false;
     const std::string_view text(static_cast<const char*>(data.data()), data.size());
     if (body_allowed()) append_part(text.substr(0, chunk_max));
@@ -189,98 +190,99 @@ bool reply_side::write_ready(const_buffer data, std::size_t& bytes, error_code& 
     throw;
   }
   bytes = std::min(data.size(), chunk_max);
-  reply.sent += bytes;
+  response.sent += bytes;
   output_.schedule();
   return true;
 }
 
-bool reply_side::flush_ready(error_code& ec) {
+bool response_side::flush_ready(error_code& ec) {
   if (!connection_.is_lost() && !state().has_begun()) begin_stream();
   output_.flush_now();
   if (connection_.is_lost()) ec = make_error_code(std::errc::broken_pipe);
   return connection_.is_lost() || output_.empty();
 }
 
-void reply_side::finish() {
-  reply_state& reply = state();
-  if (!reply.has_begun() && (!reply.has_length() || reply.length == 0)) {
+void response_side::finish() {
+  response_state& response = state();
+  if (!response.has_begun() && (!response.has_length() || response.length == 0)) {
     send({});
-  } else if (reply.stage != reply_stage::ended) {
-    if (!reply.has_begun()) begin_stream();  // all of a reply to HEAD
-    const bool is_half = reply.stage == reply_stage::head;
-    change_stage(reply, stage_event::end);
-    const bool is_short = reply.broken || (reply.has_length() && reply.sent != reply.length);
+  } else if (response.stage != response_stage::ended) {
+    if (!response.has_begun()) begin_stream();  // all of a response to HEAD
+    const bool is_half = response.stage == response_stage::head;
+    change_stage(response, stage_event::end);
+    const bool is_short =
+        response.broken || (response.has_length() && response.sent != response.length);
     if (is_half || (is_short && body_allowed())) {
       note_cut();  // the promise is broken: only the end of the connection tells
       connection_.serve_no_more();
-    } else if (reply.framing == body_framing::chunked && body_allowed()) {
+    } else if (response.framing == body_framing::chunked && body_allowed()) {
       output_.queue().append("0\r\n\r\n");
     }
   }
 }
 
-void reply_side::note_cut() noexcept {
+void response_side::note_cut() noexcept {
   state().cut = true;
   connection_.server_worker().counters().cut.add();
 }
 
-void reply_side::answer(http::status status, std::string_view text) {
-  reply_state& reply = state();
-  const bool close = reply.close;
-  reply.clear();
-  reply.close = close;
-  reply.status = status;
+void response_side::answer(http::status status, std::string_view text) {
+  response_state& response = state();
+  const bool close = response.close;
+  response.clear();
+  response.close = close;
+  response.status = status;
   constexpr field type = field::content_type;
-  reply.fields.add(type, name_of(type), "text/plain; charset=utf-8");
+  response.fields.add(type, name_of(type), "text/plain; charset=utf-8");
   if (status == status::method_not_allowed)
-    reply.fields.add(field::allow, name_of(field::allow), all_methods_text);
+    response.fields.add(field::allow, name_of(field::allow), all_methods_text);
   send(text);
 }
 
-void reply_side::send_tunnel_head() {
+void response_side::send_tunnel_head() {
   const request_head& request = connection_.active().request.head;
-  reply_state& reply = state();
+  response_state& response = state();
   const bool upgrades = request.method() != method::connect;
-  if (upgrades) reply.status = status::switching_protocols;
+  if (upgrades) response.status = status::switching_protocols;
   std::string head("HTTP/1.1 ");
-  head.append(std::to_string(number_of(reply.status))).append(" ");
-  head.append(reason_of(reply.status))
+  head.append(std::to_string(number_of(response.status))).append(" ");
+  head.append(reason_of(response.status))
       .append("\r\n")
       .append(connection_.server_worker().date().view());
   if (upgrades) head.append("Connection: upgrade\r\n");
-  head.append(reply.fields.text()).append("\r\n");
+  head.append(response.fields.text()).append("\r\n");
   connection_.serve_no_more();  // whatever becomes of the head
-  change_stage(reply, stage_event::end);
+  change_stage(response, stage_event::end);
   output_.queue().append(head);
 }
 
 // --- waits ---------------------------------------------------------------------------------------
 
-void reply_side::wait_for_room(const_buffer data, reply_write::handler done) noexcept {
+void response_side::wait_for_room(const_buffer data, response_write::handler done) noexcept {
   room_data_ = data;
   room_done_ = std::move(done);
   output_.flush_now();
 }
 
-void reply_side::cancel_waits() noexcept {
+void response_side::cancel_waits() noexcept {
   cancel_room();
   cancel_flush();
 }
 
-void reply_side::cancel_room() noexcept {
-  reply_write::handler done = std::move(room_done_);
+void response_side::cancel_room() noexcept {
+  response_write::handler done = std::move(room_done_);
   done(error::operation_aborted, 0);
 }
 
-void reply_side::cancel_flush() noexcept {
-  reply_flush::handler done = std::move(flush_done_);
+void response_side::cancel_flush() noexcept {
+  response_flush::handler done = std::move(flush_done_);
   done(error::operation_aborted);
 }
 
-void reply_side::wake() noexcept {
+void response_side::wake() noexcept {
   const bool is_lost = connection_.is_lost();
   if (room_done_ && (is_lost || output_.has_room())) {
-    reply_write::handler done = std::move(room_done_);
+    response_write::handler done = std::move(room_done_);
     std::size_t bytes = 0;
     error_code ec;
     try {
@@ -291,14 +293,14 @@ void reply_side::wake() noexcept {
     done(ec, bytes);
   }
   if (flush_done_ && (is_lost || output_.empty())) {
-    reply_flush::handler done = std::move(flush_done_);
+    response_flush::handler done = std::move(flush_done_);
     done(is_lost ? make_error_code(std::errc::broken_pipe) : error_code());
   }
 }
 
-void reply_side::drop_waits() noexcept {
-  const reply_write::handler room = std::move(room_done_);
-  const reply_flush::handler flush = std::move(flush_done_);
+void response_side::drop_waits() noexcept {
+  const response_write::handler room = std::move(room_done_);
+  const response_flush::handler flush = std::move(flush_done_);
 }
 
 }  // namespace beck::http::detail

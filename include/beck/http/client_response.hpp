@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The reply to a call: its head, and its body as a stream.
+// The response to a call: its head, and its body as a stream.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -18,7 +18,7 @@ namespace detail {
 
 class client_exchange;
 
-/// A share of the ownership of an exchange: of a request and its reply.
+/// A share of the ownership of an exchange: of a request and its response.
 class exchange_ref {
  public:
   exchange_ref() noexcept = default;
@@ -38,13 +38,13 @@ class exchange_ref {
   client_exchange* exchange_ = nullptr;
 };
 
-/// The operation of reply_body::async_read_some().
-class [[nodiscard]] reply_read : public op<reply_read, void(error_code, std::size_t)> {
+/// The operation of response_body::async_read_some().
+class [[nodiscard]] response_read : public op<response_read, void(error_code, std::size_t)> {
  public:
   static constexpr const char* waits_for = "http body";
 
-  reply_read(const exchange_ref& from, mutable_buffer to) noexcept : from_(from), to_(to) {}
-  reply_read(reply_read&& other) noexcept
+  response_read(const exchange_ref& from, mutable_buffer to) noexcept : from_(from), to_(to) {}
+  response_read(response_read&& other) noexcept
       : op(static_cast<op&&>(other)),
         from_(static_cast<exchange_ref&&>(other.from_)),
         to_(other.to_) {}
@@ -58,14 +58,15 @@ class [[nodiscard]] reply_read : public op<reply_read, void(error_code, std::siz
   mutable_buffer to_;
 };
 
-/// The operation of reply_body::async_read_all().
-class [[nodiscard]] reply_read_all : public op<reply_read_all, void(error_code, std::string)> {
+/// The operation of response_body::async_read_all().
+class [[nodiscard]] response_read_all
+    : public op<response_read_all, void(error_code, std::string)> {
  public:
   static constexpr const char* waits_for = "http body";
 
-  reply_read_all(const exchange_ref& from, std::size_t limit) noexcept
+  response_read_all(const exchange_ref& from, std::size_t limit) noexcept
       : from_(from), limit_(limit) {}
-  reply_read_all(reply_read_all&& other) noexcept
+  response_read_all(response_read_all&& other) noexcept
       : op(static_cast<op&&>(other)),
         from_(static_cast<exchange_ref&&>(other.from_)),
         limit_(other.limit_) {}
@@ -80,20 +81,19 @@ class [[nodiscard]] reply_read_all : public op<reply_read_all, void(error_code, 
 
 }  // namespace detail
 
-/// The body of a reply: a stream that can be read once. A value that shares the reply's connection.
-/// Do not use it after the reply is destroyed.
-/// Errors of a read: eof at the end of the body; client_error::body_late if it comes too slowly,
-/// cut_short if the connection ends first, a refusal if it is malformed or too long;
-/// operation_aborted after the client or the reply is gone; those of the socket. A later read ends
-/// with the same error.
-/// Thread: that of the client's context. One read at a time: another one ends with already_started.
-class reply_body {
+/// The body of a response: a stream that can be read once. A value that shares the response's
+/// connection. Do not use it after the response is destroyed. Errors of a read: eof at the end of
+/// the body; client_error::body_late if it comes too slowly, cut_short if the connection ends
+/// first, a refusal if it is malformed or too long; operation_aborted after the client or the
+/// response is gone; those of the socket. A later read ends with the same error. Thread: that of
+/// the client's context. One read at a time: another one ends with already_started.
+class response_body {
  public:
-  explicit reply_body(const detail::exchange_ref& of) noexcept : of_(of) {}
+  explicit response_body(const detail::exchange_ref& of) noexcept : of_(of) {}
 
   /// Receives at least one byte. Completes with (error_code, std::size_t). Cancellation: ends with
   /// operation_aborted; no byte is lost.
-  detail::reply_read async_read_some(mutable_buffer to) const noexcept { return {of_, to}; }
+  detail::response_read async_read_some(mutable_buffer to) const noexcept { return {of_, to}; }
   /// As above. `token` takes (error_code, std::size_t).
   template <class Token>
   auto async_read_some(mutable_buffer to, Token&& token) const {
@@ -102,7 +102,9 @@ class reply_body {
   /// Receives the rest of the body. Completes with (error_code, std::string). Errors: message_size
   /// (std::errc) with the bytes received so far if there are more than `limit` bytes, which ends
   /// the connection; never eof. Cancellation: ends with operation_aborted and the bytes so far.
-  detail::reply_read_all async_read_all(std::size_t limit) const noexcept { return {of_, limit}; }
+  detail::response_read_all async_read_all(std::size_t limit) const noexcept {
+    return {of_, limit};
+  }
   /// As above. `token` takes (error_code, std::string).
   template <class Token>
   auto async_read_all(std::size_t limit, Token&& token) const {
@@ -117,7 +119,7 @@ class reply_body {
   detail::exchange_ref of_;
 };
 
-/// A stream that reply::take_over() has separated from HTTP.
+/// A stream that client_response::take_over() has separated from HTTP.
 struct taken_stream {
   taken_stream() noexcept = default;
 
@@ -125,24 +127,25 @@ struct taken_stream {
   std::string read_ahead;  ///< the bytes that the server sent after its head
 };
 
-/// A reply. It keeps its connection until the body was read; then the connection serves other
+/// A response. It keeps its connection until the body was read; then the connection serves other
 /// calls. If it is destroyed earlier, the connection is kept if the rest of the body has already
 /// arrived, and closed otherwise. Move-only; a default-constructed one is empty.
 /// Thread: that of the client's context.
-class reply {
+class client_response {
  public:
-  /// Makes an empty reply.
-  reply() noexcept = default;
-  /// Makes a reply from a share of its exchange; for the library.
-  explicit reply(detail::exchange_ref of) noexcept : of_(static_cast<detail::exchange_ref&&>(of)) {}
-  reply(reply&&) noexcept = default;
-  reply& operator=(reply&& other) noexcept;
-  ~reply();
+  /// Makes an empty response.
+  client_response() noexcept = default;
+  /// Makes a response from a share of its exchange; for the library.
+  explicit client_response(detail::exchange_ref of) noexcept
+      : of_(static_cast<detail::exchange_ref&&>(of)) {}
+  client_response(client_response&&) noexcept = default;
+  client_response& operator=(client_response&& other) noexcept;
+  ~client_response();
 
-  /// Returns whether there is a head. It is false for an empty reply, and after an error.
+  /// Returns whether there is a head. It is false for an empty response, and after an error.
   explicit operator bool() const noexcept;
   /// Returns the head. Requires that there is one, as do the functions below. Its texts live as
-  /// long as the reply.
+  /// long as the response.
   const response_head& head() const noexcept;
   /// Returns the status.
   http::status status() const noexcept { return head().status(); }
@@ -152,10 +155,10 @@ class reply {
   /// none.
   std::string_view get(std::string_view name) const noexcept { return head().get(name); }
   /// Returns the body.
-  reply_body body() const noexcept { return reply_body(of_); }
+  response_body body() const noexcept { return response_body(of_); }
   /// Returns the URL of the last request; after redirects it is not the URL of the call.
   std::string_view url() const noexcept;
-  /// Takes the connection over after status 101. The reply cannot be used afterwards. Throws
+  /// Takes the connection over after status 101. The response cannot be used afterwards. Throws
   /// std::logic_error for another status.
   taken_stream take_over();
 
