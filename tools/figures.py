@@ -13,13 +13,22 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from cpp_text import code_only, files
+from cpp_text import code_only, files, functions
 
-SMALL_LINES, LARGE_LINES, COLUMNS = 60, 400, 100
+SMALL_LINES, LARGE_LINES, COLUMNS, FUNCTION_LINES = 60, 400, 100, 70
 PROTOCOLS = ("http", "redis", "tls", "websocket")
 FUNCTION = re.compile(r"^[|`]-CXX(?:Method|Constructor|Destructor)Decl (?!.*\bimplicit\b(?!-))")
 FIELD = re.compile(r"^[|`]-FieldDecl .* '([^']*)'")
 BASE = re.compile(r"^[|`]-(?:public|protected|private) '([^']*)'(?::'([^']*)')?")
+ASSERT = re.compile(r"\bBECK_ASSERT\(|\badvance\(\w")  # the second: a transition that a table checks
+PRIVATE_IO = re.compile(r'^#include "io/', re.MULTILINE)
+COMMENT = re.compile(r"//[/<!]*\s?(.*)$", re.MULTILINE)
+WORD = re.compile(r"[A-Za-z']+")
+# The classes of options that had a setter for each member.
+OPTIONS = re.compile(
+    r"^( *)(?:class|struct) (?:\w+_options|options|limits|request_limits) \{\n.*?^\1\};$", re.MULTILINE | re.DOTALL
+)
+NOT_OPTIONS = ("socket_option.hpp", "datagram_option.hpp")  # numbers of setsockopt()
 CLASS = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: : [^;{]*)? \{$", re.MULTILINE)
 
 
@@ -77,6 +86,38 @@ def protocol_shapes(root, texts):
     return found
 
 
+def sentences(page):
+    """Returns the numbers of words of the sentences of a page, without code, tables and titles."""
+    text = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    text = "\n".join(line for line in text.splitlines() if not line.startswith(("|", "#")))
+    text = re.sub(r"`[^`]*`", "x", text)
+    found = [len(one.split()) for one in re.split(r"(?<=[.:;?!])\s+|\n- |\n\n", text)]
+    return [words for words in found if words > 1]
+
+
+def protocol_figures(root, sources, public):
+    """Yields the figures of the protocols' text: (figure, value, limit)."""
+    for protocol in PROTOCOLS:
+        private = {p: t for p, t in sources.items() if p.parts[1] == protocol}
+        texts = [*private.values(), *(t for p, t in public.items() if p.parts[2] == protocol)]
+        lines = sum(t.count("\n") for t in texts)
+        asserts = sum(len(ASSERT.findall(code_only(t))) for t in texts)
+        yield f"lines of {protocol} for each assert", round(lines / max(1, asserts)), 200
+        words = [word.lower() for t in texts for comment in COMMENT.findall(t) for word in WORD.findall(comment)]
+        share = round(words.count("what") * 10000 / max(1, len(words)), 1)
+        yield f"`what` per 10,000 words of comments of {protocol}", share, 8
+        yield f"private includes of io/ in {protocol}", sum(len(PRIVATE_IO.findall(t)) for t in private.values()), 0
+    for page in ("http", "redis"):
+        if (root / f"docs/{page}.md").is_file():
+            count = sentences((root / f"docs/{page}.md").read_text())
+            yield f"words a sentence in docs/{page}.md", round(sum(count) / max(1, len(count)), 1), 14
+    bodies = [m[0] for p, t in public.items() if p.name not in NOT_OPTIONS for m in OPTIONS.finditer(t)]
+    yield "lines of classes of options", sum(body.count("\n") + 1 for body in bodies), 600
+    codes = [code_only(text) for text in [*sources.values(), *public.values()]]
+    lengths = [code.count("\n", start, end) + 1 for code in codes for start, end in functions(code)]
+    yield f"functions over {FUNCTION_LINES} lines", sum(length > FUNCTION_LINES for length in lengths), 0
+
+
 def figures(root):
     """Yields (figure, value, limit); a limit of None is only shown."""
     sources = [path for path in files(root, ".hpp", ".cpp") if path.parts[0] == "src"]
@@ -93,6 +134,7 @@ def figures(root):
     shapes = protocol_shapes(root, texts)
     for index, what, limit in ((1, "functions", 40), (2, "members", 25), (3, "bools", 4), (4, ".cpp files", 3)):
         yield f"classes of protocols with over {limit} {what}", sum(one[index] > limit for one in shapes), 0
+    yield from protocol_figures(root, texts, public)
     yield "names directly in beck::", len(names), 220
     yield f"files of src under {SMALL_LINES} lines", sum(n < SMALL_LINES for n in lines.values()), 40
     yield f"files of src over {LARGE_LINES} lines", sum(n > LARGE_LINES for n in lines.values()), 0

@@ -18,9 +18,7 @@
 
 namespace beck_copy {
 
-beck::io_context::options ring_context::on_ring() {
-  return beck::io_context::options().backend(beck::backend::io_uring);
-}
+beck::io_context::options ring_context::on_ring() { return {.backend = beck::backend::io_uring}; }
 
 ring_context::ring_context() try : context_(on_ring()) {
 } catch (const beck::system_error& e) {

@@ -53,10 +53,9 @@ struct world::state {
 
 sim_world& world_access::simulated(world& w) noexcept { return w.state_->simulated; }
 
-host::operator io_context::options() const noexcept {
-  io_context::options how;
-  how.backend_ = beck::backend::sim;
-  how.host_ = simulated_;
+io_context::options host::options(io_context::options how) const noexcept {
+  how.backend = beck::backend::sim;
+  how.host = simulated_;
   return how;
 }
 

@@ -55,7 +55,7 @@ struct queue_of_waiters {
 
   Room room;
   // Nothing here waits for the kernel, and thousands are made: an epoll costs a fraction of a ring.
-  beck::io_context context{beck::io_context::options().backend(beck::backend::epoll)};
+  beck::io_context context{beck::io_context::options{.backend = beck::backend::epoll}};
   std::vector<beck::stop_source> sources;
   std::vector<outcome> outcomes;
   std::vector<int> order;

@@ -212,15 +212,16 @@ CONFORMANCE_OVER_BOTH(
     "http: no connection keeps a lent buffer while it waits, so one is enough for all") {
   const std::string chunked = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   const std::string announced = "POST /c HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
-  served reads(count_body, http::limits(), context_options().lease_buffers(1, 4096));
-  served drops(say_path, http::limits(), context_options().lease_buffers(1, 4096));
+  served reads(count_body, http::limits(),
+               context_options({.lease_count = 1, .lease_bytes = 4096}));
+  served drops(say_path, http::limits(), context_options({.lease_count = 1, .lease_bytes = 4096}));
   served holds(
       [](http::request& q, http::response& r) -> task<> {
         beck::steady_timer timer(q.get_executor(), beck::duration(3'600'000'000'000));
         if (q.path() == "/c") beck::ignore(co_await timer.async_wait());
         r.send(q.path());
       },
-      http::limits(), context_options().lease_buffers(1, 4096));
+      http::limits(), context_options({.lease_count = 1, .lease_bytes = 4096}));
   for (served* s : {&reads, &drops, &holds}) {
     const auto waits = [&](const std::string& text) {
       peer& one = s->start(text);

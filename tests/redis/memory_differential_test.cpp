@@ -23,7 +23,7 @@ using local_peer = basic_memory_peer<local::stream_protocol>;
 
 /// Returns the replies to a script, of a server on a path.
 std::string replies(const std::string& path, const std::string& bytes) {
-  beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll));
+  beck::io_context ctx({.backend = beck::backend::epoll});
   local_peer peer(ctx);
   beck::co_spawn(ctx, peer.converse(local::stream_protocol::endpoint(path), bytes), beck::detached);
   ctx.run();
@@ -65,7 +65,7 @@ TEST_CASE("memory_server answers as redis-server does, in both protocols") {
   real_server real;
   REQUIRE(real.is_connected());
   if (!real.is_7_0()) SKIP_CASE("memory_server answers as Redis 7.0 does");
-  beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll));
+  beck::io_context ctx({.backend = beck::backend::epoll});
   memory_server ours(ctx, beck::ip::tcp::endpoint(beck::ip::address_v4::loopback(), 0));
   long long commands = 0;
   for (const bool is_new : {false, true}) {

@@ -25,7 +25,7 @@ struct real_cluster {
   /// Starts the servers and joins them. See is_ready. A node that is silent for `timeout_ms` has
   /// failed.
   explicit real_cluster(backend on = backend::epoll, int timeout_ms = 500)
-      : ctx(io_context::options().backend(on)), node_timeout(std::to_string(timeout_ms)) {
+      : ctx(io_context::options{.backend = on}), node_timeout(std::to_string(timeout_ms)) {
     for (int i = 0; i < all; ++i) {
       // Another process may take a port before the server does.
       for (int tries = 0; tries < 5 && !(nodes[index(i)] && nodes[index(i)]->is_connected());

@@ -35,7 +35,7 @@ struct real_sentinels {
   /// Starts the processes, and waits until they know each other. See is_ready.
   /// A process that is silent for `down_ms` has failed.
   explicit real_sentinels(backend on = backend::epoll, int down_ms = 500)
-      : ctx(io_context::options().backend(on)), down_after(down_ms) {
+      : ctx(io_context::options{.backend = on}), down_after(down_ms) {
     for (int i = 0; i < all; ++i) ports[index(i)] = free_port(ctx);
     for (int i = 0; i < all; ++i) {
       write_file(i);

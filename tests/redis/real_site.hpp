@@ -35,7 +35,7 @@ struct real_site {
   std::string ask(const std::string& line) { return real.ask(line + "\r\n", "\r\n"); }
 
   real_server real;
-  io_context ctx{io_context::options().backend(backend::epoll)};
+  io_context ctx{io_context::options{.backend = backend::epoll}};
   client db;
 };
 

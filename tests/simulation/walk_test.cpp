@@ -156,7 +156,7 @@ TEST_CASE("random walks on io_uring and on epoll break no rule") {
   for (const beck::backend where : {beck::backend::io_uring, beck::backend::epoll}) {
     for (std::uint64_t seed = 0; seed < wanted; ++seed) {
       INFO("seed ", seed);
-      REQUIRE(walk_on(beck::io_context::options().backend(where), seed) == "");
+      REQUIRE(walk_on(beck::io_context::options{.backend = where}, seed) == "");
     }
   }
 }

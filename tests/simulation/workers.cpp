@@ -138,7 +138,7 @@ workers_result run_workers(testing::sim::world& world) {
   if (world.random().chance(0.25)) how.buffer_sizes(24, 24);
   world.configure(how);
   workers_result result;
-  io_context ctx(io_context::options(world.host("one")).threads(workers_result::threads));
+  io_context ctx(world.host("one").options({.threads = workers_result::threads}));
   ctx.on_log([](const char*, void*) {});  // of acceptors that find no descriptor
   {
     mix all(world, ctx, faults);

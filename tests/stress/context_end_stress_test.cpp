@@ -183,7 +183,7 @@ class round_of {
 
   bool is_port_free() const {
     if (bound_.port() == 0) return true;
-    beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll));
+    beck::io_context ctx({.backend = beck::backend::epoll});
     tcp::acceptor acceptor(ctx);
     acceptor.open(tcp::v4());
     beck::error_code ec;
@@ -198,7 +198,7 @@ class round_of {
     const auto id = static_cast<id_t>(child_);
     if (::waitid(P_PID, id, &info, WEXITED | WNOWAIT) == 0 && info.si_status != SIGKILL)
       return false;
-    beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll));
+    beck::io_context ctx({.backend = beck::backend::epoll});
     beck::process next(ctx);
     beck::error_code ec;
     next.spawn("/nowhere/at/all", {}, {}, ec);
@@ -240,5 +240,5 @@ CONFORMANCE("contexts that another thread has run leave nothing behind when they
 
 CONFORMANCE_ON(beck::test::epoll,
                "contexts that several threads have run leave nothing behind when they go") {
-  check_rounds(context_options().threads(2), 2, scaled(200, 1'000));
+  check_rounds(context_options({.threads = 2}), 2, scaled(200, 1'000));
 }

@@ -222,5 +222,5 @@ CONFORMANCE_ON(beck::test::kernel,
 
 CONFORMANCE_ON(beck::test::epoll,
                "no child hangs that a parent makes whose threads are busy with a shared context") {
-  check_forks(context_options().threads(2), 2, scaled(20, 200));
+  check_forks(context_options({.threads = 2}), 2, scaled(20, 200));
 }

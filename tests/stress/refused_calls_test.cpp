@@ -167,8 +167,8 @@ struct verdict {
 
 beck::io_context::options options_of(mode how) {
   beck::io_context::options made;
-  if (how != mode::automatic) made.backend(beck::backend::epoll);
-  if (how == mode::shared) made.threads(2);
+  if (how != mode::automatic) made.backend = beck::backend::epoll;
+  if (how == mode::shared) made.threads = 2;
   return made;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The options of an io_context in a conformance case: the backend that the case runs on, and
-// nothing else changed.
+// the settings that the case gives.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -12,6 +12,7 @@ static_assert(beck::backend::io_uring == beck::test::on_uring);
 static_assert(beck::backend::epoll == beck::test::on_epoll);
 static_assert(beck::backend::sim == beck::test::on_sim);
 
-inline beck::io_context::options context_options() {
-  return beck::io_context::options().backend(beck::test::current_backend());
+inline beck::io_context::options context_options(beck::io_context::options how = {}) {
+  how.backend = beck::test::current_backend();
+  return how;
 }

@@ -14,10 +14,7 @@ using namespace detail;
 
 struct context_seam {
   static io_context::options on_ring(uring::ring_kernel& kernel) {
-    io_context::options how;
-    how.backend(backend::io_uring);
-    how.kernel_ = &kernel;
-    return how;
+    return {.backend = backend::io_uring, .kernel = &kernel};
   }
 
   /// Replaces the system of a context. Requires a context without objects.

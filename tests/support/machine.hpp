@@ -20,7 +20,9 @@ class machine {
     if (current_backend() == on_sim) world_ = std::make_unique<testing::sim::world>(1);
   }
 
-  io_context::options options() { return world_ ? io_context::options(host()) : context_options(); }
+  io_context::options options(const io_context::options& how = {}) {
+    return world_ ? host().options(how) : context_options(how);
+  }
 
   /// Sends a signal to this process, as sigqueue(3).
   void raise(int number, int value = 0) {

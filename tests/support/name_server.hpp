@@ -111,7 +111,7 @@ class scripted_names final : public posix_system {
 class named_machine {
  public:
   explicit named_machine(int threads = 1)
-      : ctx_(std::make_unique<io_context>(here_.options().threads(threads))) {
+      : ctx_(std::make_unique<io_context>(here_.options({.threads = threads}))) {
     if (is_virtual()) {
       here_.world().host("there");
       v6_ = "fd00::2";

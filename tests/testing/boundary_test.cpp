@@ -70,7 +70,7 @@ TEST_CASE("what is behind a boundary in a TCP stream is read") {
   for (const int threads : {1, 2}) {
     sim::world world(1, sim::settings().calm());
     sim::host& host = world.host("a");
-    io_context ctx(io_context::options(host).threads(threads));
+    io_context ctx(host.options({.threads = threads}));
     ip::tcp::acceptor acceptor(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
     ip::tcp::socket a(ctx), b(ctx);
     acceptor.async_accept(b, [](error_code ec) { CHECK_FALSE(ec); });
@@ -84,7 +84,7 @@ TEST_CASE("what is behind a boundary between UNIX sockets and in a pipe is read"
   for (const int threads : {1, 2}) {
     sim::world world(1, sim::settings().calm());
     sim::host& host = world.host("a");
-    io_context ctx(io_context::options(host).threads(threads));
+    io_context ctx(host.options({.threads = threads}));
     local::stream_protocol::socket a(ctx), b(ctx);
     connect_pair(a, b);
     check(world, host, ctx, b, a);

@@ -25,7 +25,7 @@ beck::task<> wait_once(beck::io_context& ctx, int& ended) {
 }  // namespace
 
 TEST_CASE("every block of the library is counted while it is in use") {
-  beck::io_context ctx(beck::io_context::options().backend(beck::backend::sim));
+  beck::io_context ctx({.backend = beck::backend::sim});
   watched_memory memory;
   CHECK(memory.allocations() == 0);
   int calls = 0;
@@ -43,7 +43,7 @@ TEST_CASE("every block of the library is counted while it is in use") {
 }
 
 TEST_CASE("the n-th allocation is refused, nothing has happened then, and the next one is given") {
-  beck::io_context ctx(beck::io_context::options().backend(beck::backend::sim));
+  beck::io_context ctx({.backend = beck::backend::sim});
   watched_memory memory;
   int ended = 0;
   for (std::uint64_t n = 1; memory.refused() == n - 1; ++n) {

@@ -56,7 +56,7 @@ outcomes run(std::uint64_t seed, int threads) {
   outcomes seen;
   {
     beck::io_context server(world.host("server"));
-    beck::io_context client(beck::io_context::options(world.host("client")).threads(threads));
+    beck::io_context client(world.host("client").options({.threads = threads}));
     tcp::acceptor acceptor(server, tcp::endpoint(tcp::v4(), 80));  // v6 is refused
     beck::co_spawn(server, accept_for_ever(acceptor), beck::detached);
     for (int i = 0; i < clients; ++i) {

@@ -30,7 +30,7 @@ bool contains(const std::string& text, const char* part) {
 }
 
 io_context::options private_world(std::uint64_t seed) {
-  return io_context::options().backend(backend::sim).seed(seed);
+  return {.backend = backend::sim, .seed = seed};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ TEST_CASE("a world hands out each of its hosts by name and counts what happens i
   ip::tcp::socket socket(ctx, ip::tcp::v4());
   CHECK(world.hash() != before);
   CHECK(sim::sim_hash(ctx) == world.hash());
-  io_context real(io_context::options().backend(backend::epoll));
+  io_context real({.backend = backend::epoll});
   CHECK(sim::sim_hash(real) == 0);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("BECK_BACKEND=sim simulates contexts that leave the choice open") {
   {
     io_context ctx;
     CHECK(ctx.backend_in_use() == backend::sim);
-    io_context chosen(io_context::options().backend(backend::epoll));
+    io_context chosen({.backend = backend::epoll});
     CHECK(chosen.backend_in_use() == backend::epoll);
   }
   if (before != nullptr) {

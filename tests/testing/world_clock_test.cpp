@@ -77,7 +77,7 @@ TEST_CASE("handlers, coroutines and destructors in a world see its clock and its
     sim::world world(3, sim::settings().start(strange_start));
     clocks all(world);
     all.host.set_date(strange_date);
-    std::optional<io_context> ctx(std::in_place, io_context::options(all.host).threads(threads));
+    std::optional<io_context> ctx(std::in_place, all.host.options({.threads = threads}));
     auto strand = make_strand(*ctx);
     post(*ctx, [&] { all.look(); });
     post(strand, [&] { all.look(); });
@@ -107,7 +107,7 @@ TEST_CASE("a date that somebody sets is what programs on that host see from then
     CAPTURE(threads);
     sim::world world(1);
     sim::host& host = world.host("a");
-    io_context ctx(io_context::options(host).threads(threads));
+    io_context ctx(host.options({.threads = threads}));
     system_time_point before, after;
     post(ctx, [&] {
       before = system_now();

@@ -122,7 +122,7 @@ CONFORMANCE_ON(kernel, "websocket: an echo is one receive and one send, and allo
 }
 
 CONFORMANCE("websocket: a connection that waits holds no buffer of the context") {
-  served s(echo_site(), http::limits(), context_options().lease_buffers(1, 4096));
+  served s(echo_site(), http::limits(), context_options({.lease_count = 1, .lease_bytes = 4096}));
   const auto waits = [&] { return s.ctx.stats().lease_waits; };
   for (int i = 0; i < 3; ++i) {
     peer& one = s.start(upgrade_request() + text_frame("early"));

@@ -37,6 +37,16 @@ class part : public base {
 }
 """
 
+TLS = '#include "io/b.hpp"\n// What it does with what.\n' + "BECK_ASSERT(a, t);\n" * 2 + "\n" * 60
+
+OPTIONS = """class io_context {
+  struct options {
+    int threads = 1;
+  };
+};
+struct tcp_options;
+"""
+
 
 class Figures(unittest.TestCase):
     @unittest.skipUnless(shutil.which("clang++-19"), "needs clang++-19")
@@ -48,6 +58,10 @@ class Figures(unittest.TestCase):
             "src/http/more.cpp": "part::part() {}\n",
             "src/a.cpp": '#include "io/loop/io_loop.hpp"\n// is_shared()\nbool b = loop.is_shared();\n' + "\n" * 60,
             "src/b.cpp": "int b;\n" * 401 + "/" * 101 + "\n",
+            "src/tls/a.cpp": TLS,
+            "include/beck/io/io_context.hpp": OPTIONS,
+            "include/beck/net/socket_option.hpp": OPTIONS,
+            "docs/http.md": "# T\nOne two three. Four `a b c`:\n\n```\nx y z\n```\n- Two words\n",
             "api_names.txt": "# head\nbeck::one\nbeck::one::two\nbeck::three\n",
         }
         with tempfile.TemporaryDirectory() as folder:
@@ -61,6 +75,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(1, found["members of io_loop, with its bases"])
         self.assertEqual("| beck::http::detail::part | 4 | 3 | 2 | 2 |", classes[2])
         self.assertEqual(2, found["names directly in beck::"])
+        self.assertEqual(32, found["lines of tls for each assert"])
+        self.assertEqual(4000.0, found["`what` per 10,000 words of comments of tls"])
+        self.assertEqual(1, found["private includes of io/ in tls"])
+        self.assertEqual(2.7, found["words a sentence in docs/http.md"])
+        self.assertEqual(3, found["lines of classes of options"])
+        self.assertEqual(0, found["functions over 70 lines"])
         self.assertEqual(4, found["files of src under 60 lines"])
         self.assertEqual(1, found["files of src over 400 lines"])
         self.assertEqual(2, found["uses of is_shared()"])

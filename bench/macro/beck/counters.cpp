@@ -34,12 +34,11 @@ beck::io_context::options context_options(const bench::settings& s) {
   const auto arming = s.arming == "eager"  ? beck::io_context::receive_arming::eager
                       : s.arming == "none" ? beck::io_context::receive_arming::none
                                            : beck::io_context::receive_arming::lazy;
-  return beck::io_context::options()
-      .backend(beck::detail::parse_backend(s.backend.c_str()))
-      .arming(arming)
-      .lazy_speculation(s.speculation)
-      .batched_sends(s.batched_sends)
-      .busy_poll(beck::duration(std::int64_t{s.busy_poll_us} * 1000));
+  return {.backend = beck::detail::parse_backend(s.backend.c_str()),
+          .arming = arming,
+          .batched_sends = s.batched_sends,
+          .lazy_speculation = s.speculation,
+          .busy_poll = beck::duration(std::int64_t{s.busy_poll_us} * 1000)};
 }
 
 void counters::restart() {

@@ -21,7 +21,7 @@ const tcp::endpoint anywhere(beck::ip::make_address("127.0.0.1"), 0);
 
 beck::io_context::options options_of(const bench::http_service& s) {
   const bool ring = s.backend == "io_uring";
-  return beck::io_context::options().backend(ring ? beck::backend::io_uring : beck::backend::epoll);
+  return {.backend = ring ? beck::backend::io_uring : beck::backend::epoll};
 }
 
 struct fixed_response {

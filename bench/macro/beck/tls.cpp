@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
   try {
     const std::string body = s.body();
     const bool ring = s.backend == "io_uring";
-    beck::io_context context(
-        beck::io_context::options().backend(ring ? beck::backend::io_uring : beck::backend::epoll));
+    beck::io_context context(beck::io_context::options{.backend = ring ? beck::backend::io_uring
+                                                                       : beck::backend::epoll});
     beck::tls::server_context identity(s.form + "/chain.pem", s.form + "/key.pem");
     http::server server([&body](http::request&, http::response& response) {
       response.set(http::field::server, bench::http_server_name);

@@ -122,7 +122,7 @@ class [[nodiscard]] receive_operation : public operation {
 namespace functions {
 
 /// Receives at least one byte and at most one buffer of the context
-/// (io_context::options::lease_buffers()). Completes with (error_code, buffer_lease).
+/// (io_context::options::lease_count). Completes with (error_code, buffer_lease).
 ///   auto r = co_await beck::async_receive(socket);
 ///   if (r) parse(r->data(), r->size());
 /// Keeps its place among other reads of the stream, and takes no bytes that an earlier read is to

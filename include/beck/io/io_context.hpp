@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <type_traits>
 
 #include <beck/base/duration.hpp>
 #include <beck/detail/text_sink.hpp>
@@ -104,70 +105,33 @@ class io_context : public execution_context {
     none,   ///< it waits for the descriptor's poll, as a receive into a large buffer does
   };
 
-  /// The settings of a context. Every setter returns the object.
-  class options {
-   public:
-    /// Makes the default settings: one thread, backend::automatic.
-    options() noexcept {}
-    /// Sets the driver.
-    options& backend(beck::backend which) noexcept {
-      backend_ = which;
-      return *this;
-    }
-    /// Sets the seed of a private simulated world (backend::sim without a host). Default: 1.
-    options& seed(std::uint64_t seed) noexcept {
-      seed_ = seed;
-      return *this;
-    }
-    /// Sets the number of threads that may be inside run* and poll* at once: see io_context(int).
-    options& threads(int most) noexcept {
-      threads_ = most;
-      return *this;
-    }
-    /// Sets how receives wait on io_uring; other backends ignore it. For measuring a mechanism
-    /// against its absence (docs/mechanisms.md): the default is the fast one, and no result of any
-    /// operation depends on it.
-    options& arming(receive_arming how) noexcept {
-      arming_ = how;
-      return *this;
-    }
-    /// Sets whether sends of up to 4 KiB may wait for others on io_uring while many sockets are
-    /// busy: at most for the handlers that are ready, and for any call of the library that could
-    /// depend on them (docs/mechanisms.md). With false each is sent at once, also by a handler that
-    /// then blocks until the peer has acted on it. Default: true.
-    options& batched_sends(bool on) noexcept;
-    /// Sets whether a read that may find more data is attempted one turn later instead of at once.
-    /// With false, a read that found no data waits for an event. For measuring, too. Default: true.
-    options& lazy_speculation(bool on) noexcept {
-      speculation_ = on;
-      return *this;
-    }
-
-    /// Sets the pool of buffers that async_receive() lends: at most `most` buffers of `bytes` bytes
-    /// each; 0 counts as 1. Default: 512 of 4,096 bytes.
-    options& lease_buffers(std::size_t most, std::size_t bytes) noexcept;
-    /// Sets how long the loop busy-polls before it sleeps; it backs off while that finds nothing.
-    /// Default: 0, off. Ignored in simulations.
-    options& busy_poll(duration most) noexcept;
-
-   private:
-    friend class detail::io_loop;
-    friend class detail::op_engine;
-    friend struct detail::backend_selection;
-    friend class io_context;
-    friend struct testing::context_seam;
-    friend class testing::sim::host;
-
-    beck::backend backend_ = beck::backend::automatic;
-    receive_arming arming_ = receive_arming::lazy;
-    bool speculation_ = true;
-    bool batched_sends_ = true;
-    int threads_ = 1;
-    std::uint64_t seed_ = 1;
-    std::size_t lease_buffers_ = 512, lease_bytes_ = 4096;
-    std::int64_t busy_poll_ns_ = 0;
-    detail::sim_host* host_ = nullptr;
-    uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
+  /// The settings of a context: `io_context ctx({.backend = backend::epoll, .threads = 2})`.
+  struct options {
+    /// The driver.
+    beck::backend backend = beck::backend::automatic;
+    /// The seed of a private simulated world (backend::sim without a host).
+    std::uint64_t seed = 1;
+    /// How many threads may be inside run* and poll* at once: see io_context(int).
+    int threads = 1;
+    /// How receives wait on io_uring; other backends ignore it. For measuring a mechanism against
+    /// its absence (docs/mechanisms.md): no result of any operation depends on it.
+    receive_arming arming = receive_arming::lazy;
+    /// Whether sends of up to 4 KiB may wait for others on io_uring while many sockets are busy: at
+    /// most for the handlers that are ready, and for any call of the library that could depend on
+    /// them (docs/mechanisms.md). With false each is sent at once, also by a handler that then
+    /// blocks until the peer has acted on it.
+    bool batched_sends = true;
+    /// Whether a read that may find more data is attempted one turn later instead of at once. With
+    /// false, a read that found no data waits for an event. For measuring, too.
+    bool lazy_speculation = true;
+    /// The pool of buffers that async_receive() lends: at most lease_count buffers of lease_bytes
+    /// bytes each; 0 counts as 1.
+    std::size_t lease_count = 512, lease_bytes = 4096;
+    /// How long the loop busy-polls before it sleeps; it backs off while that finds nothing.
+    /// Ignored in simulations. Negative counts as 0, off.
+    duration busy_poll = {};
+    detail::sim_host* host = nullptr;      ///< set by testing::sim::host::options() only
+    uring::ring_kernel* kernel = nullptr;  ///< for tests of the library: the kernel below the ring
   };
 
   /// The executor of a context: one pointer, valid as long as the context. Thread: any.
@@ -296,5 +260,6 @@ class io_context : public execution_context {
   detail::io_loop* loop_;
   const detail::executor_table* table_;
 };
+static_assert(std::is_trivially_destructible_v<io_context::options>);
 
 }  // namespace beck

@@ -31,7 +31,7 @@ class io_pool {
   /// Makes `contexts` contexts with these options. Throws std::invalid_argument if `contexts` is 0
   /// or the options mean a simulation, which has one thread; and what making a context or a thread
   /// throws.
-  explicit io_pool(std::size_t contexts, const io_context::options& how = io_context::options());
+  explicit io_pool(std::size_t contexts, const io_context::options& how = {});
   /// Calls stop(), then destroys handlers un-run, then tasks, on all contexts before the first of
   /// them goes, because a handler of one may hold an object of another.
   ~io_pool();

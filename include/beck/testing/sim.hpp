@@ -95,9 +95,11 @@ class host {
   /// Returns the name.
   std::string_view name() const noexcept;
 
-  /// Converts to the options of a context on this host, so that `io_context ctx(world.host("a"))`
-  /// makes one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
-  operator io_context::options() const noexcept;  // implicit, for the line above
+  /// Returns `how` for a context on this host: `io_context ctx(w.host("a").options({.threads =
+  /// 3}))` makes a shared one.
+  io_context::options options(io_context::options how = {}) const noexcept;
+  /// Converts to options(), so that `io_context ctx(w.host("a"))` makes a context.
+  operator io_context::options() const noexcept { return options(); }  // implicit, for that line
 
   /// Cuts the machine's power: stops its contexts for good and drops its sockets, without notice to
   /// their peers. Messages to it are lost, as on a cut link. Its contexts and their objects can
@@ -243,7 +245,8 @@ class world {
 namespace functions {
 
 /// Returns the hash of the world that a context is in: also of a private one, which
-/// `io_context::options().backend(backend::sim).seed(n)` makes. 0 if the context is not simulated.
+/// `io_context::options{.backend = backend::sim, .seed = n}` makes. 0 if the context is not
+/// simulated.
 std::uint64_t sim_hash(io_context& context) noexcept;
 
 }  // namespace functions

@@ -29,28 +29,28 @@ uring_driver_options driver_options(io_context::receive_arming arming,
 
 void backend_selection::open(io_loop& loop, const io_context::options& how,
                              std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv) {
-  backend wanted = how.backend_;
+  backend wanted = how.backend;
   if (wanted == backend::automatic) {
     if (const char* name = std::getenv("BECK_BACKEND"); name != nullptr && *name != '\0') {
       wanted = parse_backend(name);
     }
   }
-  if (how.threads_ > 1) {
+  if (how.threads > 1) {
     if (wanted == backend::io_uring) {
       throw_error(error::operation_not_supported,
                   "io_context: contexts for several threads run on epoll, not on io_uring; threads",
-                  std::to_string(how.threads_));
+                  std::to_string(how.threads));
     }
     if (wanted == backend::automatic) wanted = backend::epoll;
   }
-  if (wanted == backend::sim) return open_simulation(loop, how.host_, how.seed_, sys, drv);
+  if (wanted == backend::sim) return open_simulation(loop, how.host, how.seed, sys, drv);
   sys = std::make_unique<posix_system>();
   std::string refusal;
   if (wanted == backend::automatic || wanted == backend::io_uring) {
     try {
-      uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
+      uring::ring_kernel& kernel = how.kernel != nullptr ? *how.kernel : uring::real_kernel();
       drv = std::make_unique<uring_driver>(loop.engine(), loop.core(), kernel,
-                                           driver_options(how.arming_, how.batched_sends_));
+                                           driver_options(how.arming, how.batched_sends));
       return;
     } catch (const io_error& refused) {
       if (wanted == backend::io_uring) throw;

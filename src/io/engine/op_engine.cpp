@@ -47,13 +47,13 @@ void start_wait(io_loop& loop, io_op& op) noexcept {
 // --- starting ------------------------------------------------------------------------------------
 
 op_engine::op_engine(io_loop& loop, mailbox& mail, const io_context::options& how)
-    : core_(loop, mail, how.threads_ > 1, how.speculation_),
+    : core_(loop, mail, how.threads > 1, how.lazy_speculation),
       loop_(loop),
-      shared_(how.threads_ > 1
-                  ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads_))
+      shared_(how.threads > 1
+                  ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads))
                   : nullptr),
       locks_(core_, shared_.get()),
-      attempts_(loop, core_, locks_, how.lease_buffers_, how.lease_bytes_),
+      attempts_(loop, core_, locks_, how.lease_count, how.lease_bytes),
       cancels_(loop, *this),
       files_(*this),
       descriptors_(loop, *this),

@@ -2,6 +2,7 @@
 // The members of io_context, which call the loop, and the functions that find the loop behind an
 // executor: an io_context's executor refers to its loop, any other executor may refer to an
 // io_context.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,33 +25,20 @@ std::int64_t after(system& sys, duration time) noexcept {
   return (time_point(duration(sys.now())) + time).nanoseconds();
 }
 
-const io_context::options& checked(const io_context::options& how, int threads) {
-  if (threads < 0 || threads > io_context::threads_max) {
-    throw std::invalid_argument("beck::io_context: for " + std::to_string(threads) +
+/// Returns `how` with its bounds applied. Throws std::invalid_argument for too many threads.
+io_context::options within_bounds(io_context::options how) {
+  if (how.threads < 0 || how.threads > io_context::threads_max) {
+    throw std::invalid_argument("beck::io_context: for " + std::to_string(how.threads) +
                                 " threads; it can be made for 0 to " +
                                 std::to_string(io_context::threads_max));
   }
+  how.lease_count = std::max<std::size_t>(how.lease_count, 1);
+  how.lease_bytes = std::max<std::size_t>(how.lease_bytes, 1);
+  how.busy_poll = std::max(how.busy_poll, duration());
   return how;
 }
 
 }  // namespace
-
-io_context::options& io_context::options::lease_buffers(std::size_t most,
-                                                        std::size_t bytes) noexcept {
-  lease_buffers_ = most != 0 ? most : 1;
-  lease_bytes_ = bytes != 0 ? bytes : 1;
-  return *this;
-}
-
-io_context::options& io_context::options::busy_poll(duration most) noexcept {
-  busy_poll_ns_ = most.nanoseconds() > 0 ? most.nanoseconds() : 0;
-  return *this;
-}
-
-io_context::options& io_context::options::batched_sends(bool on) noexcept {
-  batched_sends_ = on;
-  return *this;
-}
 
 const char* to_string(backend which) noexcept {
   switch (which) {
@@ -77,9 +65,9 @@ backend detail::parse_backend(std::string_view name) {
 }
 
 io_context::io_context() : io_context(options()) {}
-io_context::io_context(int threads) : io_context(options().threads(threads)) {}
+io_context::io_context(int threads) : io_context(options{.threads = threads}) {}
 io_context::io_context(const options& how)
-    : loop_(new io_loop(*this, checked(how, how.threads_))), table_(&loop_->own_table()) {
+    : loop_(new io_loop(*this, within_bounds(how))), table_(&loop_->own_table()) {
   note_thread();
 }
 io_context::~io_context() {

@@ -28,7 +28,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
       context_(context),
       timers_(*this, core(), executor()),
       signals_(*this, core(), executor()),
-      busy_poll_(how.busy_poll_ns_),
+      busy_poll_(how.busy_poll.nanoseconds()),
       ambient_(executor()) {
   core().run_state.ambient = &ambient_;
   batch_mark_.loop = this;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// options().busy_poll(): a loop that looks for work before it sleeps, only where that pays, and
-// never past a deadline. What it does not change is covered by all other cases.
+// io_context::options::busy_poll: a loop that looks for work before it sleeps, only where that
+// pays, and never past a deadline. What it does not change is covered by all other cases.
 #include <beck/io/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
@@ -27,7 +27,7 @@ CONFORMANCE("a loop does not look before it sleeps unless it is asked to") {
 }
 
 CONFORMANCE("looking that finds nothing is given up for more and more waits") {
-  beck::io_context ctx(context_options().busy_poll(1us));
+  beck::io_context ctx(context_options({.busy_poll = 1us}));
   auto work = [&]() -> beck::task<> {
     for (int i = 0; i < 100; ++i) co_await beck::test::pause(ctx, 200us);
   };
@@ -41,7 +41,7 @@ CONFORMANCE("looking that finds nothing is given up for more and more waits") {
 }
 
 CONFORMANCE_ON(kernel, "a loop that looks finds what another thread posts, without being woken") {
-  beck::io_context ctx(context_options().busy_poll(10s));
+  beck::io_context ctx(context_options({.busy_poll = 10s}));
   auto guard = beck::make_work_guard(ctx);
   int posted = 0;
   std::thread other([&] {
@@ -59,7 +59,7 @@ CONFORMANCE_ON(kernel, "a loop that looks finds what another thread posts, witho
 }
 
 CONFORMANCE_ON(kernel, "a loop that looks finds what a socket receives") {
-  beck::io_context ctx(context_options().busy_poll(10s));
+  beck::io_context ctx(context_options({.busy_poll = 10s}));
   beck::io_context far(context_options());
   stream_socket a(far), b(ctx);
   {
@@ -90,7 +90,7 @@ CONFORMANCE_ON(kernel, "a loop that looks finds what a socket receives") {
 }
 
 CONFORMANCE("a loop that looks keeps its timers and its time limits") {
-  beck::io_context ctx(context_options().busy_poll(10s));
+  beck::io_context ctx(context_options({.busy_poll = 10s}));
   bool expired = false;
   beck::steady_timer timer(ctx, 2ms);
   timer.async_wait([&](beck::error_code ec) { expired = !ec; });

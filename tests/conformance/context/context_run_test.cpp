@@ -229,14 +229,14 @@ CONFORMANCE("a run that has no time looks at the kernel, as poll does") {
 
 CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
                "a run of a shared context that has no time looks at the kernel, as poll does") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   check_runs_without_time(ctx);
 }
 
 CONFORMANCE("a run that has no time ends although handlers go on posting others") {
   for (const int threads : {1, 2}) {
     if (threads == 2 && where == beck::test::on_uring) continue;
-    beck::io_context ctx(context_options().threads(threads));
+    beck::io_context ctx(context_options({.threads = threads}));
     int ran = 0;
     struct again {
       beck::io_context& ctx;

@@ -120,8 +120,8 @@ CONFORMANCE_ON(
 }
 
 CONFORMANCE_ON(beck::test::epoll, "the same holds for a context that several threads may run") {
-  check_that_nothing_stays_open(context_options().threads(2), own_by_tasks);
-  check_that_nothing_stays_open(context_options().threads(2), own_by_handlers);
+  check_that_nothing_stays_open(context_options({.threads = 2}), own_by_tasks);
+  check_that_nothing_stays_open(context_options({.threads = 2}), own_by_handlers);
 }
 
 CONFORMANCE_ON(

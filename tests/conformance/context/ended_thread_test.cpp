@@ -131,7 +131,7 @@ CONFORMANCE_ON(beck::test::kernel,
        {beck::io_context::receive_arming::lazy, beck::io_context::receive_arming::eager}) {
     socket_reads reads;
     handlers ends;
-    auto ctx = std::make_unique<beck::io_context>(context_options().arming(arming));
+    auto ctx = std::make_unique<beck::io_context>(context_options({.arming = arming}));
     int started = 0;
     std::thread([&] {
       started = reads.start(*ctx, ends);
@@ -155,7 +155,7 @@ CONFORMANCE_ON(beck::test::kernel,
     socket_reads of_ended;
     socket_reads of_living;
     handlers ends;
-    auto ctx = std::make_unique<beck::io_context>(context_options().arming(arming));
+    auto ctx = std::make_unique<beck::io_context>(context_options({.arming = arming}));
     std::thread([&] {
       of_ended.start(*ctx, ends);
       settle(*ctx);

@@ -107,7 +107,7 @@ class occupied_context {
 std::vector<beck::io_context::options> exclusive_and_shared() {
   std::vector<beck::io_context::options> all{context_options()};
   if (beck::test::current_backend() == beck::test::on_epoll) {
-    all.push_back(context_options().threads(2));
+    all.push_back(context_options({.threads = 2}));
   }
   return all;
 }

@@ -106,9 +106,8 @@ CONFORMANCE(
 }
 
 CONFORMANCE("a shared context calls immediate executors, too") {
-  beck::io_context::options how = context_options();
   if (where == beck::test::on_uring) SKIP_CASE("shared contexts use epoll");
-  beck::io_context ctx(how.threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   local_connection c(ctx);
   int calls = 0;
   bool inside = false;

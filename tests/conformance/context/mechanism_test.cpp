@@ -105,17 +105,18 @@ void receive(beck::io_context& ctx, beck::test::tcp_connection& c, int count, bo
 CONFORMANCE_ON(beck::test::uring, "small receives are armed one turn late unless told otherwise") {
   const auto stats = counters_of(context_options());
   CHECK(stats.lazy_armed > rounds);
-  CHECK(counters_of(context_options().arming(receive_arming::lazy)).lazy_armed == stats.lazy_armed);
+  CHECK(counters_of(context_options({.arming = receive_arming::lazy})).lazy_armed ==
+        stats.lazy_armed);
 }
 
 CONFORMANCE_ON(beck::test::uring, "eager arming submits receives but none of them late") {
-  const auto stats = counters_of(context_options().arming(receive_arming::eager));
+  const auto stats = counters_of(context_options({.arming = receive_arming::eager}));
   CHECK(stats.lazy_armed == 0);
   CHECK(stats.entries_submitted > rounds);
 }
 
 CONFORMANCE_ON(beck::test::uring, "without arming a receive is a direct call after its poll") {
-  const auto stats = counters_of(context_options().arming(receive_arming::none));
+  const auto stats = counters_of(context_options({.arming = receive_arming::none}));
   CHECK(stats.lazy_armed == 0);
   CHECK(stats.entries_submitted < 2 * rounds + 10);  // a poll for each wait
   CHECK(stats.attempts > 2 * rounds);
@@ -126,7 +127,7 @@ CONFORMANCE_ON(beck::test::epoll, "reads that fill their buffer are tried one tu
 }
 
 CONFORMANCE_ON(beck::test::epoll, "without speculation no read is tried late") {
-  CHECK(counters_of(context_options().lazy_speculation(false)).speculations == 0);
+  CHECK(counters_of(context_options({.lazy_speculation = false})).speculations == 0);
 }
 
 CONFORMANCE_ON(beck::test::epoll,
@@ -284,7 +285,7 @@ CONFORMANCE_ON(beck::test::kernel, "a late attempt that finds data makes up for 
 
 CONFORMANCE("the switches for measuring exist on every backend") {
   const auto stats =
-      counters_of(context_options().arming(receive_arming::none).lazy_speculation(false));
+      counters_of(context_options({.arming = receive_arming::none, .lazy_speculation = false}));
   CHECK(stats.lazy_armed == 0);
   CHECK(stats.speculations == 0);
 }

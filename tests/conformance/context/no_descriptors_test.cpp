@@ -37,7 +37,7 @@ attempt make_with(int left, beck::backend which) {
   const no_descriptors nothing_left(left);
   const std::string limit = std::to_string(no_descriptors::limit());
   try {
-    const beck::io_context ctx(beck::io_context::options().backend(which));
+    const beck::io_context ctx({.backend = which});
     return {true, {}};
   } catch (const beck::io_error& refused) {
     const std::string what = refused.what();
@@ -74,7 +74,7 @@ std::string refusals(beck::backend which) {
     if (beck::test::open_descriptors() != before) said += "a descriptor is left behind\n";
     if (one.made) break;
   }
-  beck::io_context ctx(beck::io_context::options().backend(which));
+  beck::io_context ctx({.backend = which});
   if (!works(ctx)) said += "does not work afterwards\n";
   return std::to_string(left) + ' ' + said;
 }

@@ -51,7 +51,7 @@ bool ends_with_message(const beck::io_context::options& how, Make make) {
 std::vector<beck::io_context::options> exclusive_and_shared() {
   std::vector<beck::io_context::options> all{context_options()};
   if (beck::test::current_backend() != beck::test::on_uring) {
-    all.push_back(context_options().threads(2));
+    all.push_back(context_options({.threads = 2}));
   }
   return all;
 }

@@ -45,7 +45,7 @@ int exit_status_of(const beck::io_context::options& how, Code code) {
 CONFORMANCE_ON(kernel, "exit in a handler of a static context ends the program with its status") {
   for (const int threads : {0, 2}) {
     if (threads == 2 && where == beck::test::on_uring) continue;
-    CHECK(exit_status_of(context_options().threads(threads), [](beck::io_context& ctx) {
+    CHECK(exit_status_of(context_options({.threads = threads}), [](beck::io_context& ctx) {
             beck::post(ctx, [] { std::exit(3); });
             ctx.run();
           }) == 3);

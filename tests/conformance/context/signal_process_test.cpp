@@ -187,7 +187,7 @@ CONFORMANCE_ON(kernel, "sets come and go in several threads while signals arrive
   for (int t = 0; t < 3; ++t) {
     users.emplace_back([&, backend = beck::test::current_backend()] {
       for (int i = 0; i < 50; ++i) {
-        beck::io_context ctx(beck::io_context::options().backend(backend));
+        beck::io_context ctx({.backend = backend});
         signal_set set(ctx, number);
         int got = 0;
         set.async_wait([&](beck::error_code, int) { ++got; });

@@ -96,7 +96,7 @@ CONFORMANCE_ON(beck::test::kernel, "U21: timers end in time in a time namespace"
   for (const long long seconds : {500'000LL, back()}) {
     for (const int threads : {1, 2}) {
       if (threads == 2 && where == beck::backend::io_uring) continue;
-      const std::string said = try_shifted(seconds, context_options().threads(threads));
+      const std::string said = try_shifted(seconds, context_options({.threads = threads}));
       if (said == not_permitted) SKIP_CASE("this process may not make time namespaces");
       INFO(seconds << " seconds, " << threads << " threads: " << said);
       CHECK(said.starts_with("works|"));

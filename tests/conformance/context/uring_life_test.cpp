@@ -142,7 +142,7 @@ std::string describe(beck::io_context& ctx) {
 
 std::string refusal_of(beck::backend which) {
   try {
-    beck::io_context ctx(beck::io_context::options().backend(which));
+    beck::io_context ctx({.backend = which});
     return "not refused";
   } catch (const beck::io_error& refused) {
     return std::to_string(refused.code().value()) + "|" + refused.what();

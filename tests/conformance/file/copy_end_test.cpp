@@ -281,7 +281,7 @@ CONFORMANCE_ON(beck::test::kernel, "a file without a size is copied to its end")
 }
 
 CONFORMANCE_ON(beck::test::epoll, "a copy on a context that several threads run is right") {
-  beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll).threads(2));
+  beck::io_context ctx({.backend = beck::backend::epoll, .threads = 2});
   two_files files(ctx, where);
   const std::string data = pattern(1 << 20);
   fill(files.from, data);

@@ -200,7 +200,7 @@ CONFORMANCE_ON(beck::test::kernel, "an empty directory has no batch, and odd fil
 
 CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
                "threads of a shared context open and list in one directory") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   file_tree tree(ctx, where, {"a", "b"});
   directory root(ctx, tree.root());
   beck::random_access_file file(ctx), other(ctx);

@@ -253,7 +253,7 @@ CONFORMANCE_ON(beck::test::epoll, "a context that several threads run opens file
   const std::string path = place.path("a");
   const auto before = beck::test::open_descriptors();
   {
-    beck::io_context ctx(beck::io_context::options().backend(beck::backend::epoll).threads(2));
+    beck::io_context ctx({.backend = beck::backend::epoll, .threads = 2});
     std::unique_ptr<random_access_file> files[64];
     beck::error_code results[64];
     int ended = 0;

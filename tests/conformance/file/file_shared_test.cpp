@@ -43,7 +43,7 @@ void run_shared(beck::io_context& ctx, beck::backend where) {
 }  // namespace
 
 CONFORMANCE_ON(not_uring, "threads of a shared context read one file side by side") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   const file_place place(where);
   random_access_file file(ctx, place.path("a"), for_writing);
   const std::string data = pattern(64 * 64);
@@ -78,7 +78,7 @@ CONFORMANCE_ON(not_uring, "threads of a shared context read one file side by sid
 }
 
 CONFORMANCE_ON(not_uring, "writes of a stream file keep their order on a shared context") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   const file_place place(where);
   stream_file file(ctx, place.path("a"), for_writing);
   const std::string data = pattern(200);
@@ -99,7 +99,7 @@ CONFORMANCE_ON(not_uring, "writes of a stream file keep their order on a shared 
 
 CONFORMANCE_ON(not_uring, "a file that is closed on a shared context ends each operation once") {
   for (int round = 0; round < 20; ++round) {
-    beck::io_context ctx(context_options().threads(2));
+    beck::io_context ctx(context_options({.threads = 2}));
     const file_place place(where);
     auto file = std::make_unique<random_access_file>(ctx, place.path("a"), for_writing);
     const std::string data = pattern(512);

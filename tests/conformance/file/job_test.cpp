@@ -293,7 +293,7 @@ CONFORMANCE_ON(beck::test::kernel, "jobs are started by threads that do not run 
 }
 
 CONFORMANCE_ON(beck::test::epoll | beck::test::sim, "threads of a shared context share its pool") {
-  beck::io_context ctx(context_options().threads(3));
+  beck::io_context ctx(context_options({.threads = 3}));
   std::atomic<int> calls{0};
   std::atomic<int> handlers{0};
   constexpr int chains = 8, links = 20;
@@ -322,7 +322,7 @@ CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
   const auto token = std::make_shared<int>(0);
   std::thread opener;
   {
-    beck::io_context ctx(context_options().threads(2));
+    beck::io_context ctx(context_options({.threads = 2}));
     for (int i = 0; i < 3 * at_once; ++i)
       pass_gate(ctx, g)([held = token](beck::error_code, std::size_t) {});
     ctx.poll();

@@ -432,7 +432,7 @@ CONFORMANCE("other sockets of a context are served during a long transmission") 
 
 CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several threads run is right") {
   for (const auto which : mechanisms) {
-    beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
+    beck::io_context ctx({.backend = where, .threads = 2});
     sending s(ctx, where, 2'000'000);
     beck::co_spawn(ctx, s.receive_all(), beck::detached);
     beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options{.only = which},
@@ -449,7 +449,7 @@ CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several thre
 }
 
 CONFORMANCE_ON(beck::test::epoll, "nobody can close the stream of a shared context during a call") {
-  beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
+  beck::io_context ctx({.backend = where, .threads = 2});
   auto& loop = *static_cast<beck::detail::io_loop*>(ctx.get_executor().target());
   auto made = std::make_unique<watching_system>(loop);
   const watching_system& seen = *made;
@@ -479,7 +479,7 @@ class reopening_system final : public beck::detail::posix_system {
 CONFORMANCE_ON(
     beck::test::epoll,
     "a transmission on a shared context never waits for what has the stream's slot now") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   auto system = std::make_unique<reopening_system>();
   reopening_system& seam = *system;
   beck::testing::context_seam::replace_system(ctx, std::move(system));

@@ -294,7 +294,7 @@ CONFORMANCE_ON(beck::test::uring, "the ring tells once of a burst of datagrams, 
 
 CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
                "threads of a shared context receive and send datagrams at once") {
-  beck::io_context ctx(context_options().threads(2));
+  beck::io_context ctx(context_options({.threads = 2}));
   constexpr unsigned pairs = 4, count = 200;
   std::atomic<unsigned> right{0};
   auto bounce = [](udp::socket& s) -> beck::task<> {

@@ -307,7 +307,7 @@ CONFORMANCE_ON(
       ++n;
     }
   };
-  beck::io_context pool(context_options().threads(2));
+  beck::io_context pool(context_options({.threads = 2}));
   for (int i = 0; i < coroutines; ++i) beck::co_spawn(pool, body(m, ended, i), beck::detached);
   std::thread helper([&pool] { pool.run(); });
   pool.run();

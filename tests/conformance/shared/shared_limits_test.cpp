@@ -31,7 +31,7 @@ namespace {
 constexpr unsigned on_epoll = beck::test::epoll;
 constexpr int tasks = 50;
 
-beck::io_context::options for_threads(int most) { return context_options().threads(most); }
+beck::io_context::options for_threads(int most) { return context_options({.threads = most}); }
 
 void run_on(beck::io_context& ctx, int count) {
   std::vector<std::thread> threads;

@@ -42,7 +42,7 @@ void run_all_threads(beck::io_context& ctx) {
 }  // namespace
 
 CONFORMANCE_ON(shareable, "pipes of a shared context carry messages between its threads") {
-  beck::io_context ctx(context_options().threads(threads));
+  beck::io_context ctx(context_options({.threads = threads}));
   std::atomic<int> right{0};
   std::vector<std::unique_ptr<pipe_ends>> pipes;
   auto send = [](beck::writable_pipe& to) -> beck::task<> {
@@ -67,7 +67,7 @@ CONFORMANCE_ON(shareable, "pipes of a shared context carry messages between its 
 }
 
 CONFORMANCE_ON(shareable, "splices of a shared context are cancelled while they change sides") {
-  beck::io_context ctx(context_options().threads(threads));
+  beck::io_context ctx(context_options({.threads = threads}));
   struct chain {
     explicit chain(beck::io_context& context) : from(context), to(context) {}
     pipe_ends from, to;
@@ -111,7 +111,7 @@ CONFORMANCE_ON(shareable, "splices of a shared context are cancelled while they 
 }
 
 CONFORMANCE_ON(shareable, "a relay inside a strand of a shared context carries both ways") {
-  beck::io_context ctx(context_options().threads(threads));
+  beck::io_context ctx(context_options({.threads = threads}));
   beck::test::local_connection near(ctx);
   beck::test::local_connection far(ctx);
   const std::string text(100'000, 'r');

@@ -31,7 +31,7 @@ namespace {
 
 constexpr unsigned on_epoll = beck::test::epoll;
 
-beck::io_context::options for_threads(int most) { return context_options().threads(most); }
+beck::io_context::options for_threads(int most) { return context_options({.threads = most}); }
 
 std::size_t run_on(beck::io_context& ctx, int count) {
   std::atomic<std::size_t> handlers{0};

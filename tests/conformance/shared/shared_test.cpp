@@ -37,7 +37,7 @@ constexpr unsigned on_both = beck::test::epoll | beck::test::sim;
 
 bool is_virtual() { return beck::test::current_backend() == beck::backend::sim; }
 
-beck::io_context::options for_threads(int most) { return context_options().threads(most); }
+beck::io_context::options for_threads(int most) { return context_options({.threads = most}); }
 
 // Calls `body` on `count` threads at once; on the simulator once, at the end.
 class threads {

@@ -80,7 +80,7 @@ CONFORMANCE_ON(beck::test::kernel,
     const auto end = beck::test::run_child([threads](int fd) {
       ::signal(SIGALRM, SIG_DFL);
       ::alarm(10);  // with a lock held it would hang
-      beck::io_context ctx(context_options().threads(threads));
+      beck::io_context ctx(context_options({.threads = threads}));
       tcp::acceptor acceptor(ctx, loopback_v4());
       const auto sink = [](const char*, void* data) { static_cast<tcp::acceptor*>(data)->close(); };
       ctx.on_log(sink, &acceptor);
@@ -288,7 +288,7 @@ CONFORMANCE_ON(beck::test::kernel, "an accept error that is the acceptor's own i
 CONFORMANCE_ON(beck::test::kernel, "an accept on a socket that cannot accept says so") {  // S2
   for (const int threads : {1, 2}) {
     if (threads == 2 && where != beck::test::on_epoll) continue;
-    beck::io_context ctx(context_options().threads(threads));
+    beck::io_context ctx(context_options({.threads = threads}));
     tcp::acceptor acceptor(ctx, tcp::v4(), ::socket(AF_INET, SOCK_DGRAM, 0));
     tcp::socket server(ctx);
     outcome accepted;
@@ -306,7 +306,7 @@ CONFORMANCE_ON(beck::test::kernel,
                "an acceptor that finds nothing but lost connections pauses, and goes on") {  // S2
   for (const int threads : {1, 2}) {
     if (threads == 2 && where != beck::test::on_epoll) continue;
-    beck::io_context ctx(context_options().threads(threads));
+    beck::io_context ctx(context_options({.threads = threads}));
     const log_lines log(ctx);
     beck::test::faulty_system& system = beck::test::make_faulty(ctx);
     tcp::acceptor acceptor(ctx, loopback_v4());

@@ -84,7 +84,7 @@ CONFORMANCE_ON(beck::test::uring, "sends after a poll that has found little are 
 }
 
 CONFORMANCE_ON(beck::test::uring, "sends are made at once where batches are switched off") {
-  beck::io_context ctx(context_options().batched_sends(false));
+  beck::io_context ctx(context_options({.batched_sends = false}));
   crowd all(ctx, many);
   const auto grown = all.play([&](int i) { all.send(i, "abc"); });
   CHECK(grown.sends_batched == 0);

@@ -307,7 +307,7 @@ CONFORMANCE("a context is destroyed in the middle of races") {
 
 CONFORMANCE_ON(beck::test::epoll | beck::test::sim, "races run on shared contexts") {
   beck::test::machine here;
-  beck::io_context ctx(here.options().threads(3));
+  beck::io_context ctx(here.options({.threads = 3}));
   const deaf_port nobody(ctx, loopback_v6());
   tcp::acceptor acceptor(ctx, loopback_v4());
   const endpoint_list all{nobody, acceptor.local_endpoint()};
@@ -352,7 +352,7 @@ CONFORMANCE_ON(beck::test::epoll,
       ++n;
     }
   };
-  beck::io_context pool(context_options().threads(2));
+  beck::io_context pool(context_options({.threads = 2}));
   for (int i = 0; i < coroutines; ++i)
     beck::co_spawn(pool, body(ctx, all, ended, i), beck::detached);
   std::thread helper([&pool] { pool.run(); });

@@ -48,7 +48,7 @@ struct crowd {
 }  // namespace
 
 CONFORMANCE("receivers without a buffer wait, and get returned ones in the order of their start") {
-  beck::io_context ctx(context_options().lease_buffers(2, 64));
+  beck::io_context ctx(context_options({.lease_count = 2, .lease_bytes = 64}));
   crowd all(ctx, 6);
   std::deque<beck::buffer_lease> held;
   std::string order;
@@ -76,7 +76,7 @@ CONFORMANCE("receivers without a buffer wait, and get returned ones in the order
 }
 
 CONFORMANCE("who comes when others wait for a buffer waits behind them") {
-  beck::io_context ctx(context_options().lease_buffers(1, 64));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 64}));
   crowd all(ctx, 3);
   std::string order;
   auto work = [&]() -> beck::task<> {
@@ -101,7 +101,7 @@ CONFORMANCE("who comes when others wait for a buffer waits behind them") {
 }
 
 CONFORMANCE("a receiver that waits for a buffer can be cancelled, closed and timed out") {
-  beck::io_context ctx(context_options().lease_buffers(1, 64));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 64}));
   crowd all(ctx, 5);
   std::string order;
   auto work = [&]() -> beck::task<> {
@@ -135,7 +135,7 @@ CONFORMANCE("a receiver that waits for a buffer can be cancelled, closed and tim
 }
 
 CONFORMANCE("a buffer that was kept for a receiver which is cancelled goes to the next one") {
-  beck::io_context ctx(context_options().lease_buffers(1, 64));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 64}));
   crowd all(ctx, 3);
   bool first = false, second = false;
   auto work = [&]() -> beck::task<> {
@@ -163,7 +163,7 @@ CONFORMANCE("a buffer that was kept for a receiver which is cancelled goes to th
 
 CONFORMANCE("many receivers share few buffers, and each gets its whole stream") {
   constexpr int readers = 40;
-  beck::io_context ctx(context_options().lease_buffers(3, 100));
+  beck::io_context ctx(context_options({.lease_count = 3, .lease_bytes = 100}));
   crowd all(ctx, readers);
   std::vector<std::string> received(readers);
   const std::string sent = pattern(5000);
@@ -189,7 +189,7 @@ CONFORMANCE("many receivers share few buffers, and each gets its whole stream") 
 }
 
 CONFORMANCE_ON(kernel, "a buffer that another thread returns goes to a waiting receiver") {
-  beck::io_context ctx(context_options().lease_buffers(2, 256));
+  beck::io_context ctx(context_options({.lease_count = 2, .lease_bytes = 256}));
   stream_pair pair(ctx);
   const std::string sent = pattern(300'000);
   std::string received;
@@ -219,7 +219,7 @@ CONFORMANCE_ON(kernel, "a buffer that another thread returns goes to a waiting r
 }
 
 CONFORMANCE_ON(kernel, "a batch of returned buffers goes to all waiting receivers") {
-  beck::io_context ctx(context_options().lease_buffers(3, 64));
+  beck::io_context ctx(context_options({.lease_count = 3, .lease_bytes = 64}));
   crowd all(ctx, 6);
   std::vector<beck::buffer_lease> held;
   for (std::size_t i = 0; i < 6; ++i) all.writer(i).write_some(beck::buffer("x", 1));
@@ -241,7 +241,7 @@ CONFORMANCE_ON(kernel, "a batch of returned buffers goes to all waiting receiver
 CONFORMANCE("leases outlive their context") {
   std::vector<beck::buffer_lease> kept;
   {
-    beck::io_context ctx(context_options().lease_buffers(8, 16));
+    beck::io_context ctx(context_options({.lease_count = 8, .lease_bytes = 16}));
     stream_pair pair(ctx);
     auto work = [&]() -> beck::task<> {
       co_await send_text(pair.a, pattern(100));
@@ -263,7 +263,7 @@ CONFORMANCE_ON(kernel, "a context may end while another thread gives back what o
     std::vector<beck::buffer_lease> kept;
     std::thread other;
     {
-      beck::io_context ctx(context_options().lease_buffers(2, 64));
+      beck::io_context ctx(context_options({.lease_count = 2, .lease_bytes = 64}));
       crowd all(ctx, 4);
       for (std::size_t i = 0; i < 4; ++i) {
         beck::async_write(all.writer(i), beck::buffer("data", 4), beck::detached);
@@ -285,7 +285,7 @@ CONFORMANCE("a context ends with receives in every state, and gives all buffers 
   std::vector<beck::buffer_lease> kept;
   crowd* gone = nullptr;
   {
-    beck::io_context ctx(context_options().lease_buffers(2, 64));
+    beck::io_context ctx(context_options({.lease_count = 2, .lease_bytes = 64}));
     crowd all(ctx, 6);
     gone = &all;
     for (std::size_t i = 0; i < 5; ++i) {
@@ -313,7 +313,7 @@ CONFORMANCE("a context ends with receives in every state, and gives all buffers 
 CONFORMANCE("a callback that is destroyed un-run gives its lease back") {
   beck::buffer_lease kept;
   {
-    beck::io_context ctx(context_options().lease_buffers(1, 64));
+    beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 64}));
     stream_pair pair(ctx);
     beck::async_write(pair.a, beck::buffer("data", 4), beck::detached);
     ctx.run();
@@ -325,10 +325,11 @@ CONFORMANCE("a callback that is destroyed un-run gives its lease back") {
 }
 
 CONFORMANCE("a shared context lends buffers, too") {
-  beck::io_context ctx(context_options()
-                           .backend(where == beck::test::on_uring ? beck::test::on_epoll : where)
-                           .threads(2)
-                           .lease_buffers(2, 100));
+  beck::io_context ctx(
+      context_options({.backend = where == beck::test::on_uring ? beck::test::on_epoll : where,
+                       .threads = 2,
+                       .lease_count = 2,
+                       .lease_bytes = 100}));
   crowd all(ctx, 8);
   std::vector<std::string> received(8);
   const std::string sent = pattern(20'000);
@@ -359,7 +360,7 @@ CONFORMANCE("a shared context lends buffers, too") {
 
 CONFORMANCE_ON(beck::test::uring,
                "U18: a receive that waits for a buffer needs no poll of a thread that has ended") {
-  beck::io_context ctx(context_options().lease_buffers(1, 64));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 64}));
   stream_pair pair(ctx);
   stream_pair other(ctx);
   beck::buffer_lease only;

@@ -91,7 +91,7 @@ CONFORMANCE("a receive waits for data, with a callback, and is never called insi
 }
 
 CONFORMANCE("a receive gives at most a buffer, and the rest to the next ones, in order") {
-  beck::io_context ctx(context_options().lease_buffers(4, 100));
+  beck::io_context ctx(context_options({.lease_count = 4, .lease_bytes = 100}));
   stream_pair pair(ctx);
   const std::string sent = pattern(100'000);
   std::string received;
@@ -119,7 +119,7 @@ CONFORMANCE("a receive gives at most a buffer, and the rest to the next ones, in
 
 // AddressSanitizer sees each byte behind a buffer that belongs to none or to a buffer in the pool.
 CONFORMANCE("the bytes behind each lent buffer may be read") {
-  beck::io_context ctx(context_options().lease_buffers(8, 100));
+  beck::io_context ctx(context_options({.lease_count = 8, .lease_bytes = 100}));
   stream_pair pair(ctx);
   const std::string sent = pattern(800);
   unsigned sum = 0;
@@ -141,7 +141,7 @@ CONFORMANCE("the bytes behind each lent buffer may be read") {
 }
 
 CONFORMANCE("eof comes after all bytes, as often as it is asked for, and holds no buffer") {
-  beck::io_context ctx(context_options().lease_buffers(1, 4096));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 4096}));
   stream_pair pair(ctx);
   std::string received;
   auto work = [&]() -> beck::task<> {
@@ -170,7 +170,7 @@ CONFORMANCE("a reset is told after what came before it") {
 }
 
 CONFORMANCE("receives and reads of one stream complete in the order of their start") {
-  beck::io_context ctx(context_options().lease_buffers(8, 3));
+  beck::io_context ctx(context_options({.lease_count = 8, .lease_bytes = 3}));
   stream_pair pair(ctx);
   std::string order;
   char space[2];
@@ -187,7 +187,7 @@ CONFORMANCE("receives and reads of one stream complete in the order of their sta
 }
 
 CONFORMANCE("a stream may change between leases, reads into buffers and synchronous ones") {
-  beck::io_context ctx(context_options().lease_buffers(8, 700));
+  beck::io_context ctx(context_options({.lease_count = 8, .lease_bytes = 700}));
   stream_pair pair(ctx);
   const std::string sent = pattern(50'000);
   std::string received;
@@ -302,7 +302,7 @@ CONFORMANCE("closing ends receives that wait, and leases stay valid") {
 
 CONFORMANCE("a released descriptor has all bytes that no receive has given") {
   if (where == beck::test::on_sim) SKIP_CASE("simulated descriptors cannot be assigned");
-  beck::io_context ctx(context_options().lease_buffers(4, 4));
+  beck::io_context ctx(context_options({.lease_count = 4, .lease_bytes = 4}));
   stream_pair pair(ctx);
   auto work = [&]() -> beck::task<> {
     co_await send_text(pair.a, "0123456789");
@@ -317,7 +317,7 @@ CONFORMANCE("a released descriptor has all bytes that no receive has given") {
 }
 
 CONFORMANCE("a connection whose receive waits holds no buffer") {
-  beck::io_context ctx(context_options().lease_buffers(1, 4096));
+  beck::io_context ctx(context_options({.lease_count = 1, .lease_bytes = 4096}));
   std::vector<std::unique_ptr<stream_pair>> idle;
   for (int i = 0; i < 50; ++i) {
     idle.push_back(std::make_unique<stream_pair>(ctx));
@@ -337,7 +337,7 @@ CONFORMANCE("a connection whose receive waits holds no buffer") {
 }
 
 CONFORMANCE("an echo of leases through a write_queue returns every byte") {
-  beck::io_context ctx(context_options().lease_buffers(4, 512));
+  beck::io_context ctx(context_options({.lease_count = 4, .lease_bytes = 512}));
   stream_pair pair(ctx);
   const std::string sent = pattern(200'000);
   std::string received;

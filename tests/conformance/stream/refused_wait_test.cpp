@@ -91,7 +91,7 @@ CONFORMANCE_ON(beck::test::epoll,
   for (const int reason : {EPERM, ENOSYS}) {
     for (const int threads : {1, 2}) {
       const std::string said = heard_of_child([=] {
-        beck::io_context ctx(context_options().threads(threads));
+        beck::io_context ctx(context_options({.threads = threads}));
         if (!refuse_call(__NR_epoll_pwait2, reason)) return std::string("no filter");
         return try_wait(ctx);
       });
@@ -111,7 +111,7 @@ CONFORMANCE_ON(beck::test::kernel,
   for (const int threads : {1, 2}) {
     if (ring && threads == 2) continue;
     const std::string said = heard_of_child([=] {
-      beck::io_context ctx(context_options().threads(threads));
+      beck::io_context ctx(context_options({.threads = threads}));
       if (!refuse_call(call, EINVAL)) return std::string("no filter");
       return try_wait(ctx);
     });
@@ -127,7 +127,7 @@ CONFORMANCE_ON(beck::test::kernel,
   for (const int threads : {1, 2}) {
     if (ring && threads == 2) continue;
     const std::string said = heard_of_child([=] {
-      beck::io_context ctx(context_options().threads(threads));
+      beck::io_context ctx(context_options({.threads = threads}));
       ::close_range(3, ~0U, 0);
       beck::steady_timer timer(ctx, 50ms);
       outcome waited;

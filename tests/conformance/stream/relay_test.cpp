@@ -455,7 +455,7 @@ CONFORMANCE("a context may be destroyed with a relay in flight") {
 CONFORMANCE_ON(kernel, "a relay goes past an urgent mark and carries what is behind it") {
   for (const int threads : {1, 2}) {
     if (threads == 2 && where != beck::test::on_epoll) continue;
-    beck::io_context ctx(context_options().threads(threads));
+    beck::io_context ctx(context_options({.threads = threads}));
     relayed<tcp_connection> r(ctx);
     beck::test::let_settle(ctx);
     const int to = r.client().native_handle();

@@ -44,7 +44,7 @@ CONFORMANCE("now() is the time of a turn, and goes on with the next one") {
 
 TEST_CASE("now() is that of the executor's context, also in a handler of another one") {
   beck::io_context real;
-  beck::io_context simulated(beck::io_context::options().backend(beck::backend::sim));
+  beck::io_context simulated({.backend = beck::backend::sim});
   const beck::time_point virtual_time = beck::now(simulated.get_executor());
   int calls = 0;
   beck::post(real, [&] {

@@ -241,7 +241,7 @@ void check_everywhere(Body body) {
     body(ctx);
   }
   if (beck::test::current_backend() != beck::backend::epoll) return;
-  beck::io_context shared(context_options().threads(2));
+  beck::io_context shared(context_options({.threads = 2}));
   body(shared);
 }
 

@@ -371,7 +371,7 @@ CONFORMANCE("a connect after a cancelled one that was refused goes where it shou
 CONFORMANCE("a connect beside one that is still under way gives already_started at once") {
   for (const int threads : {1, 2}) {
     if (threads == 2 && where == beck::test::on_uring) continue;
-    beck::io_context ctx(context_options().threads(threads));
+    beck::io_context ctx(context_options({.threads = threads}));
     tcp::acceptor full(ctx), other(ctx, loopback_v4());
     full.open(tcp::v4());
     full.bind(loopback_v4());

@@ -120,7 +120,7 @@ CONFORMANCE_ON(beck::test::epoll, "a socket that another operation watched is un
 }
 
 CONFORMANCE_ON(beck::test::epoll, "without lazy speculation sockets stay watched") {
-  beck::io_context ctx(context_options().lazy_speculation(false));
+  beck::io_context ctx(context_options({.lazy_speculation = false}));
   beck::test::stream_pair pair(ctx);
   CHECK(receive_late(ctx, pair.a, pair.b, 200) >= 190);
 }

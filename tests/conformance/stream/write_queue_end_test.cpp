@@ -286,11 +286,11 @@ CONFORMANCE("a task that is destroyed with its context takes its queue along") {
 }
 
 CONFORMANCE("on a shared context a strand keeps a queue and its writes together") {
-  beck::io_context ctx(context_options()
-                           .backend(beck::test::current_backend() == beck::test::on_uring
-                                        ? beck::test::on_epoll
-                                        : beck::test::current_backend())
-                           .threads(2));
+  beck::io_context ctx(
+      context_options({.backend = beck::test::current_backend() == beck::test::on_uring
+                                      ? beck::test::on_epoll
+                                      : beck::test::current_backend(),
+                       .threads = 2}));
   auto strand = beck::make_strand(ctx);
   stream_socket a(strand), b(ctx);
   connect_pair(a, b);

@@ -57,9 +57,7 @@ std::ptrdiff_t pass_gate(beck::detail::system&, beck::detail::io_op& op) noexcep
   return static_cast<std::ptrdiff_t>(op.length);
 }
 
-beck::io_context::options on_epoll() {
-  return beck::io_context::options().backend(beck::backend::epoll);
-}
+beck::io_context::options on_epoll() { return {.backend = beck::backend::epoll}; }
 
 }  // namespace
 

@@ -29,7 +29,7 @@ using tcp = beck::ip::tcp;
 namespace {
 
 beck::io_context::options threads(sim::world& world, const char* host, int count) {
-  return beck::io_context::options(world.host(host)).threads(count);
+  return world.host(host).options({.threads = count});
 }
 
 beck::task<> answer(tcp::acceptor& acceptor) {

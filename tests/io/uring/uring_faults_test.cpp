@@ -412,7 +412,7 @@ TEST_CASE(
   outcome ends[4];
   char bytes[4] = {};
   {
-    beck::io_context quiet(beck::io_context::options().backend(beck::backend::epoll));
+    beck::io_context quiet({.backend = beck::backend::epoll});
     beck::test::local_connection c(quiet);
     beck::io_context ctx(context_seam::on_ring(kernel));
     for (std::size_t i = 0; i < 4; ++i) {

@@ -49,7 +49,7 @@ class single_scene {
   explicit single_scene(round& of)
       : round_(of),
         random_(of.seed),
-        ctx_(io_context::options().backend(of.on)),
+        ctx_(io_context::options{.backend = of.on}),
         server_({"--dir", folder_.path(), "--appendonly", "yes", "--appendfsync", "always",
                  "--auto-aof-rewrite-percentage", "0"}),
         relay_(ctx_, server_.path(), of.seed),
