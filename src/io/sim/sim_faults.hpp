@@ -42,9 +42,10 @@ enum class sim_fault : std::uint8_t {
   disk_full,
   sync_failed,
   boundary,
+  kinds,  ///< behind the last one: their number
 };
 
-inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::boundary) + 1;
+inline constexpr auto sim_fault_kinds = static_cast<std::size_t>(sim_fault::kinds);
 
 template <class T>
 using sim_fault_table = std::array<T, sim_fault_kinds>;
