@@ -92,20 +92,20 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
 task<io_result<stream>> accept_request(http::request& q, http::response& reply, limits most,
                                        std::string protocols, std::string origins) {
   using result = io_result<stream>;
-  const bool is_secure = !http::detail::connection_of(q).stream().is_plain();
+  http::detail::connection& of = http::detail::connection_of(q);
+  const bool is_secure = !of.stream().is_plain();
   const detail::upgrade_check checked =
       detail::check_request(q.head(), {.protocols = protocols, .origins = origins}, is_secure);
   if (checked.error) {
     refuse(reply, checked);
     co_return result(checked.error, stream());
   }
-  const any_io_executor executor = reply.get_executor();
   reply.set(field::upgrade, "websocket");
   reply.set(field::sec_websocket_accept, detail::accept_value(checked.key));
   if (!checked.protocol.empty()) reply.set(field::sec_websocket_protocol, checked.protocol);
   auto taken = co_await reply.take_over();
   if (taken.error()) co_return result(taken.error(), stream());
-  auto made = std::make_shared<detail::session>(executor, most, std::move(taken).value());
+  auto made = std::make_shared<detail::session>(of, most, std::move(taken).value());
   made->protocol = checked.protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }

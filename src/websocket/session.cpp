@@ -20,8 +20,8 @@ limits within_bounds(limits most) noexcept {
 
 }  // namespace
 
-session::session(const any_io_executor& executor, const limits& most, http::tunnel&& taken)
-    : executor_(executor),
+session::session(http::detail::connection& of, const limits& most, http::tunnel&& taken)
+    : executor_(of.executor()),
       limits_(within_bounds(most)),
       tunnel_(std::move(taken)),
       stream_(&tunnel_.stream()),
@@ -30,6 +30,7 @@ session::session(const any_io_executor& executor, const limits& most, http::tunn
       clock_(*this) {
   output_.start(executor_, *stream_);
   input_.begin_with(tunnel_.read_ahead());
+  of.owner_of_tunnel = this;
 }
 
 session::session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken)
@@ -48,6 +49,10 @@ close_code session::peer_code() const noexcept {
   const close_code told = input_.peer_code();
   return told == close_code::none && is_lost() ? close_code::abnormal : told;
 }
+
+/// Called when the server has closed the connection, after the grace of a stop. A read would notice
+/// that, but writes may wait without one.
+void session::take_cut() noexcept { lose(make_error_code(beck::error::operation_aborted)); }
 
 void session::change(session_event event) noexcept {
   beck::detail::advance(state_, event, session_transitions);

@@ -12,6 +12,7 @@
 #include <beck/http/tunnel.hpp>
 #include <beck/websocket/stream.hpp>
 
+#include "http/server/connection.hpp"
 #include "websocket/frame_input.hpp"
 #include "websocket/frame_output.hpp"
 #include "websocket/session_clock.hpp"
@@ -20,10 +21,12 @@
 namespace beck::websocket::detail {
 
 /// A connection. Thread: that of its context.
-class session final : public std::enable_shared_from_this<session> {
+class session final : public std::enable_shared_from_this<session>,
+                      private http::detail::tunnel_owner {
  public:
-  /// Takes over what a server's handler has got, or a client.
-  session(const any_io_executor& executor, const limits& most, http::tunnel&& taken);
+  /// Takes over the connection `of`, whose tunnel is `taken`, from a handler of a server.
+  session(http::detail::connection& of, const limits& most, http::tunnel&& taken);
+  /// Takes over the connection of a client.
   session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
@@ -74,6 +77,7 @@ class session final : public std::enable_shared_from_this<session> {
   std::string protocol;  ///< that was agreed on
 
  private:
+  void take_cut() noexcept override;
   void change(session_event event) noexcept;
   void put_close(close_code code, std::string_view reason) noexcept;
   void end_input(stream_error why) noexcept;

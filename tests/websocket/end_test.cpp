@@ -200,6 +200,22 @@ CONFORMANCE("websocket: a close inside a message in parts ends the writes that w
   }
 }
 
+CONFORMANCE("websocket: the end of a server's grace ends writes that wait, also without a read") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
+  std::optional<io_result<>> waits;
+  s.start(s.server().write(text, as_buffer("b")), waits);
+  s.settle();
+  REQUIRE(!waits);
+  s.ends.stop(beck::duration());
+  s.settle();
+  REQUIRE(waits);
+  CHECK(waits->error() == beck::error::operation_aborted);
+  CHECK(s.server().error() == beck::error::operation_aborted);
+  CHECK(s.server().send(message(text, as_buffer("c"))) == beck::error::operation_aborted);
+}
+
 CONFORMANCE(
     "websocket: a read behind a read of a part gets the rest of the message, and nothing else") {
   pair_site s;
