@@ -2,6 +2,7 @@
 // The table of errors: name, close code and text of each, and the two categories.
 #include <beck/websocket/error.hpp>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/status.hpp>
 
 #include <iterator>
@@ -80,7 +81,11 @@ constexpr bool is_in_order() {
 static_assert(is_in_order(), "a row for each error, in the order of the enumeration");
 static_assert(std::size(rows) == static_cast<unsigned>(stream_error::bad_reply));
 
-const row& row_of(stream_error e) noexcept { return rows[static_cast<unsigned>(e) - 1]; }
+const row& row_of(stream_error e) noexcept {
+  const auto number = static_cast<unsigned>(e);
+  BECK_ASSERT(number >= 1 && number <= std::size(rows), "not a value of stream_error");
+  return rows[number - 1];
+}
 
 class stream_category_type final : public std::error_category {
  public:
