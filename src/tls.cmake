@@ -10,16 +10,16 @@ beck_library(beck_tls
     tls/error.cpp
     tls/failure.cpp
     tls/identity.cpp
-    tls/name_table.cpp
     tls/options.cpp
     tls/pem_file.cpp
     tls/posix_key_log.cpp
+    tls/record_input.cpp
+    tls/record_output.cpp
     tls/revocation.cpp
     tls/server_context.cpp
     tls/server_state.cpp
     tls/session.cpp
     tls/session_cache.cpp
-    tls/session_write.cpp
     tls/stream.cpp
     tls/ticket_store.cpp
     tls/trust.cpp

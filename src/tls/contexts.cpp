@@ -6,6 +6,8 @@
 #include <new>
 #include <stdexcept>
 
+#include <beck/base/assert.hpp>
+
 #include "tls/failure.hpp"
 #include "tls/ticket_store.hpp"
 
@@ -24,6 +26,7 @@ int notes_index() noexcept {
 }  // namespace
 
 connection_notes& attach_notes(SSL* ssl, std::shared_ptr<const void> settings) {
+  BECK_ASSERT(notes_of(ssl) == nullptr, "a connection of TLS got notes twice");
   auto made = std::make_unique<connection_notes>();
   made->settings = std::move(settings);
   if (SSL_set_ex_data(ssl, notes_index(), made.get()) != 1) throw std::bad_alloc();
@@ -47,6 +50,7 @@ ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settin
   constexpr const char* ciphers_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL";
   constexpr int security_level = 2;  // 112 bits: RSA 2048, P-224, SHA-224
   char groups[] = "X25519:P-256:P-384";
+  BECK_ASSERT(settings.version_min <= settings.version_max, "no version of TLS is allowed");
   const error_queue queue;
   ssl_ctx_ptr made(SSL_CTX_new(method));
   if (!made) throw std::bad_alloc();
@@ -104,7 +108,7 @@ client_state::client_state(client_settings settings)
 ssl_ptr client_state::make_session(std::string_view name) {
   std::shared_ptr<client_generation> generation;
   {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard lock(mutex_);
     generation = generation_;
   }
   const error_queue queue;
@@ -124,7 +128,7 @@ ssl_ptr client_state::make_session(std::string_view name) {
 
 void client_state::reload() {
   auto made = std::make_shared<client_generation>(settings_);
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   generation_.swap(made);
 }
 

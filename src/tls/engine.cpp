@@ -7,8 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include <beck/base/assert.hpp>
-
 #include "base/thread_store.hpp"
 
 namespace beck::tls::detail {
@@ -64,6 +62,7 @@ int engine_bio::write(BIO* bio, const char* bytes, std::size_t count, std::size_
   BIO_clear_retry_flags(bio);
   *done = count;
   e.met_message_ = true;  // an output during a read answers a message
+  BECK_ASSERT(e.output_bytes_ <= sizeof(work_space::sealed), "the output of TLS has no room");
   if (e.more_output_.empty() && count <= sizeof(work_space::sealed) - e.output_bytes_) {
     std::memcpy(e.output_ + e.output_bytes_, bytes, count);
     e.output_bytes_ += count;
@@ -201,6 +200,7 @@ std::size_t engine::write(const_buffer_span parts, std::int64_t now) noexcept {
   std::size_t join = 0;  // bytes in `joined`
   for (const const_buffer& part : parts) {
     const char* at = static_cast<const char*>(part.data());
+    BECK_ASSERT(bytes + join <= work_space::plain_max, "more was encrypted than there is room for");
     const char* const end = at + std::min(part.size(), work_space::plain_max - bytes - join);
     while (at != end) {
       const std::size_t record = record_bytes(now);
@@ -230,7 +230,7 @@ bool engine::seal(const char* bytes, std::size_t count) noexcept {
   const int result = SSL_write_ex(ssl_.get(), bytes, count, &done);
   if (result != 1) {
     if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ) {
-      fail(make_error_code(error::internal), "a message of the peer's has come in part only");
+      fail(make_error_code(error::internal), "a message of the peer has arrived only in part");
     } else {
       fail();
     }
@@ -273,8 +273,9 @@ void engine::fail() noexcept {
 }
 
 void engine::fail(error_code why, const char* text) noexcept {
+  BECK_ASSERT(why, "an engine failed without an error");  // the handshake would count as good
   state_ = engine_state::failed;
-  code_ = why;
+  error_ = why;
   if (text == nullptr) return;
   try {
     text_ = std::make_unique<std::string>(text);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/base/flat_buffer.hpp>
 #include <beck/io/byte_stream.hpp>
 
@@ -23,7 +24,7 @@ enum class engine_state : std::uint8_t {
   shaking,  ///< the handshake is under way
   open,     ///< bytes may be read and written
   ended,    ///< the peer has sent close_notify: nothing more comes; bytes may be written
-  failed,   ///< no further call is allowed; why() has the reason
+  failed,   ///< no further call is allowed; error() has the reason
 };
 
 /// Memory of a thread for one call of an engine: its output, and small parts joined for one record.
@@ -52,6 +53,7 @@ class engine {
   /// Sets the next received bytes, which must stay readable until they are consumed. Requires that
   /// all earlier bytes are consumed.
   void give(const char* bytes, std::size_t count) noexcept {
+    BECK_ASSERT(!has_input() || !reads(), "input was replaced before it was decrypted");
     input_ = bytes;
     input_end_ = bytes + count;
   }
@@ -88,8 +90,12 @@ class engine {
   // --- state
   engine_state state() const noexcept { return state_; }
   /// Returns the failure. Requires state() == engine_state::failed.
-  error_code code() const noexcept { return code_; }
-  std::string_view text() const noexcept {
+  const error_code& error() const noexcept {
+    BECK_ASSERT(state_ == engine_state::failed, "the error of an engine that has not failed");
+    return error_;
+  }
+  /// Returns the sentence of the failure; an empty text if there is none, or the code is enough.
+  std::string_view error_text() const noexcept {
     if (text_ == nullptr) return {};
     return *text_;
   }
@@ -100,6 +106,9 @@ class engine {
  private:
   friend struct engine_bio;
 
+  bool reads() const noexcept {
+    return state_ == engine_state::shaking || state_ == engine_state::open;
+  }
   bool begin() noexcept;
   bool may_write() const noexcept {
     return (state_ == engine_state::open || state_ == engine_state::ended) && !ended_;
@@ -124,7 +133,7 @@ class engine {
   std::uint64_t messages_ = 0;   // handshake messages after the handshake
   std::int64_t written_at_ = 0;  // the last write
   std::size_t ramp_bytes_ = 0;   // written since a pause, while they are few
-  error_code code_;
+  error_code error_;
   std::unique_ptr<std::string> text_;
   engine_state state_ = engine_state::shaking;
   bool met_message_ = false;  // in the present call

@@ -86,6 +86,7 @@ failure explain(SSL* of) {
 
 failure explain_alert(int number) {
   constexpr int alert_base = 256;  // see error
+  BECK_ASSERT(number >= 0 && number < alert_base, "an alert of TLS is a number of one byte");
   const error_code code(alert_base + number, error_category());
   return {code, code.message()};
 }

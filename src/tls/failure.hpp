@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/tls/error.hpp>
 
 #include "tls/openssl.hpp"
@@ -21,7 +22,9 @@ namespace beck::tls::detail {
 /// The reason why a session has failed, or no failure. A value.
 struct failure {
   failure() noexcept = default;
-  failure(error_code ec, std::string why) noexcept : code(ec), text(std::move(why)) {}
+  failure(error_code ec, std::string why) noexcept : code(ec), text(std::move(why)) {
+    BECK_ASSERT(code, "a failure without an error");  // it would count as a success
+  }
 
   explicit operator bool() const noexcept { return static_cast<bool>(code); }
 

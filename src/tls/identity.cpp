@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Loads an identity, and makes all checks that need no peer.
+// Loads an identity, makes all checks that need no peer, and finds the identity for a name.
 #include "tls/identity.hpp"
 
 #include <openssl/err.h>
 
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include <algorithm>
@@ -53,6 +54,23 @@ certificates_ptr stack_of(const std::vector<x509_ptr>& all) {
   return stack;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return made;
+}
+
+/// Takes a number of two bytes. Returns false if fewer bytes than this number follow.
+bool take_length(std::string_view& left, std::size_t& length) noexcept {
+  if (left.size() < 2) return false;
+  length =
+      (static_cast<std::size_t>(left[0]) & 0xff) << 8 | (static_cast<std::size_t>(left[1]) & 0xff);
+  left.remove_prefix(2);
+  return left.size() >= length;
+}
+
 }  // namespace
 
 identity load_identity(const identity_source& from) {
@@ -85,19 +103,20 @@ identity load_identity(const identity_source& from) {
 }
 
 void present(SSL_CTX* context, const identity& who, const identity_source& from) {
+  BECK_ASSERT(who.leaf != nullptr && who.key != nullptr, "an identity that was not loaded");
   const certificates_ptr issuers = stack_of(who.issuers);
   const int done =
       SSL_CTX_use_cert_and_key(context, who.leaf.get(), who.key.get(), issuers.get(), 1);
   const int reason = ERR_GET_REASON(ERR_peek_error());
   ERR_clear_error();
   if (done == 1) return;
-  const char* what = "a certificate or key that OpenSSL refuses";
-  if (reason == SSL_R_EE_KEY_TOO_SMALL) what = "its key has less than 112 bits of security";
+  const char* fault = "a certificate or key that OpenSSL refuses";
+  if (reason == SSL_R_EE_KEY_TOO_SMALL) fault = "its key has less than 112 bits of security";
   if (reason == SSL_R_CA_KEY_TOO_SMALL)
-    what = "the key of an issuer has less than 112 bits of security";
+    fault = "the key of an issuer has less than 112 bits of security";
   if (reason == SSL_R_CA_MD_TOO_WEAK)
-    what = "the digest of a signature has less than 112 bits of security";
-  refuse(error::weak_certificate, load_chain, place_of(from.chain, 0, *who.leaf) + ": " + what);
+    fault = "the digest of a signature has less than 112 bits of security";
+  refuse(error::weak_certificate, load_chain, place_of(from.chain, 0, *who.leaf) + ": " + fault);
 }
 
 std::int64_t end_of(const identity& who) noexcept {
@@ -105,6 +124,39 @@ std::int64_t end_of(const identity& who) noexcept {
   for (const x509_ptr& one : who.issuers)
     end = std::min(end, seconds_of(X509_get0_notAfter(one.get())));
   return end;
+}
+
+// --- names ---------------------------------------------------------------------------------------
+
+void name_table::add(std::string_view name, std::size_t index) {
+  BECK_ASSERT(index != none, "a name without an identity");
+  if (name.starts_with("*.")) {
+    below_.insert_or_assign(lower_case(name.substr(2)), index);
+  } else if (!name.empty()) {
+    exact_.insert_or_assign(lower_case(name), index);
+  }
+}
+
+std::size_t name_table::find(std::string_view asked) const {
+  if (asked.ends_with('.')) asked.remove_suffix(1);
+  const std::string name = lower_case(asked);
+  if (const auto at = exact_.find(name); at != exact_.end()) return at->second;
+  const std::size_t dot = name.find('.');
+  if (dot == 0 || dot == std::string::npos) return none;
+  const auto at = below_.find(std::string_view(name).substr(dot + 1));
+  return at != below_.end() ? at->second : none;
+}
+
+std::string_view server_name_in(const unsigned char* extension, std::size_t bytes) noexcept {
+  constexpr std::size_t name_bytes_max = 255;
+  std::string_view left(reinterpret_cast<const char*>(extension), bytes);
+  std::size_t length = 0;
+  if (!take_length(left, length) || left.size() != length) return {};
+  if (left.empty() || left[0] != 0) return {};  // host_name is the only kind
+  left.remove_prefix(1);
+  if (!take_length(left, length) || length == 0 || length > name_bytes_max) return {};
+  const std::string_view name = left.substr(0, length);
+  return name.find('\0') == std::string_view::npos ? name : std::string_view();
 }
 
 }  // namespace beck::tls::detail

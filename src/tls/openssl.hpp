@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::tls::detail {
 
 /// Frees an object with the function that OpenSSL has for its type.
@@ -79,7 +81,10 @@ class secret_bytes {
   std::size_t size() const noexcept { return size_; }
   std::string_view view() const noexcept { return {data_.get(), size_}; }
   /// Drops the bytes after the first `bytes`. Requires at most size().
-  void truncate(std::size_t bytes) noexcept { size_ = bytes; }
+  void truncate(std::size_t bytes) noexcept {
+    BECK_ASSERT(bytes <= size_, "secret bytes were made longer");
+    size_ = bytes;
+  }
 
  private:
   std::unique_ptr<char[]> data_;

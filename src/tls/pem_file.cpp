@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -87,6 +88,7 @@ std::size_t broken_line(const pem_block& block) noexcept {
 }
 
 bio_ptr reader_of(std::string_view text) {
+  BECK_ASSERT(text.size() <= INT_MAX, "a block of PEM over 2 GiB");
   bio_ptr bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   if (bio == nullptr) throw std::bad_alloc();
   return bio;

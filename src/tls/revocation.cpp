@@ -5,6 +5,7 @@
 
 #include <openssl/err.h>
 
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include "tls/failure.hpp"
@@ -87,6 +88,7 @@ stapled load_response(const std::string& path, const X509& leaf, const X509* iss
 
 failure check_response(std::string_view response, STACK_OF(X509) * chain, X509_STORE* roots,
                        std::int64_t now) {
+  BECK_ASSERT(sk_X509_num(chain) > 0, "an OCSP response for no certificate");
   const X509* leaf = sk_X509_value(chain, 0);
   const X509* issuer = sk_X509_num(chain) > 1 ? sk_X509_value(chain, 1) : leaf;
   const auto unknown = [&](const std::string& reason) {

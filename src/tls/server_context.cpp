@@ -46,8 +46,8 @@ duration server_context::expires_in() const {
   return duration(std::clamp(left, -most, most) * second);
 }
 
-task<io_result<owned_stream>> server_context::accept(owned_stream carrier) {
-  return detail::shake_hands(std::move(carrier), state_->make_session());
+task<io_result<owned_stream>> server_context::accept(owned_stream transport) {
+  return detail::shake_hands(std::move(transport), state_->make_session());
 }
 
 task<io_result<owned_stream>> server_context::connect(owned_stream, std::string_view) {
@@ -64,14 +64,15 @@ client_context::~client_context() { delete state_; }
 
 void client_context::reload() { state_->reload(); }
 
-task<io_result<owned_stream>> client_context::connect(owned_stream carrier, std::string_view name) {
+task<io_result<owned_stream>> client_context::connect(owned_stream transport,
+                                                      std::string_view name) {
   detail::ssl_ptr session;
   try {
     session = state_->make_session(name);
   } catch (const std::invalid_argument&) {
     return refused_name();
   }
-  return detail::shake_hands(std::move(carrier), std::move(session));
+  return detail::shake_hands(std::move(transport), std::move(session));
 }
 
 task<io_result<owned_stream>> client_context::accept(owned_stream) { co_return wrong_side(); }

@@ -2,6 +2,7 @@
 // The settings of servers. A generation has the files loaded at one time: a context of OpenSSL for
 // each identity, and the table of their names. Connections keep their generation; reload() makes
 // the next one.
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include <algorithm>
@@ -59,6 +60,7 @@ class server_generation {
  public:
   explicit server_generation(const server_settings& settings)
       : protocols_(settings.protocols), tickets_(settings.tickets) {
+    BECK_ASSERT(!settings.identities.empty(), "a server without an identity");
     load(settings);
   }
   server_generation(const server_generation&) = delete;
@@ -96,15 +98,16 @@ class server_generation {
     if (!settings.protocols.empty()) SSL_CTX_set_alpn_select_cb(c, &on_protocols, this);
     if (!one.who.ocsp.empty()) set_status_callback(c, &on_status, &one);
     if (settings.resumes) {
+      BECK_ASSERT(tickets_ != nullptr, "a server without keys for its tickets");
       tickets_->apply_to(c);
       SSL_CTX_set_timeout(c, static_cast<long>(2 * tickets_->rotation_seconds()));
       SSL_CTX_set_session_ticket_cb(c, nullptr, &on_resumption, nullptr);
     }
     std::string clients = "none";
     if (clients_) {
-      const key_hash believed = clients_->fingerprint();
+      const key_hash trusted = clients_->fingerprint();
       clients = settings.demands_clients ? "demanded" : "asked";
-      clients.append(reinterpret_cast<const char*>(believed.data()), believed.size());
+      clients.append(reinterpret_cast<const char*>(trusted.data()), trusted.size());
       clients_->apply_to(c);
       SSL_CTX_set_client_CA_list(c, clients_->root_names());
       SSL_CTX_set_verify(
@@ -142,6 +145,7 @@ int server_generation::on_hello(SSL* ssl, int* alert, void* self) {
   try {
     const std::size_t index = all->names_.find(server_name_in(extension, bytes));
     if (index == name_table::none || index == 0) return SSL_CLIENT_HELLO_SUCCESS;
+    BECK_ASSERT(index < all->served_.size(), "a name of an identity that is not there");
     if (SSL_set_SSL_CTX(ssl, all->served_[index].context.get()) != nullptr)
       return SSL_CLIENT_HELLO_SUCCESS;
   } catch (const std::exception&) {  // no memory
@@ -185,7 +189,7 @@ server_state::server_state(server_settings settings)
     : settings_(std::move(settings)), generation_(std::make_shared<server_generation>(settings_)) {}
 
 std::shared_ptr<const server_generation> server_state::now() const {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   return generation_;
 }
 
@@ -201,7 +205,7 @@ ssl_ptr server_state::make_session() const {
 
 void server_state::reload() {
   std::shared_ptr<const server_generation> made = std::make_shared<server_generation>(settings_);
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   generation_.swap(made);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Keeps sessions by the name that was verified when they were made; what has expired since then,
-// the session or the certificate, is not offered.
+// Keeps sessions by the name that was verified when they were made. A session is not offered if it
+// or the certificate of its server has expired since then.
 #include "tls/ticket_store.hpp"
 
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include <exception>
@@ -28,7 +29,7 @@ std::string expected_name(SSL* ssl) {
   return name;
 }
 
-/// Returns whether a server would still be believed.
+/// Returns whether a session may be resumed: neither it nor the certificate has expired.
 bool is_current(const SSL_SESSION& session) noexcept {
   const std::int64_t now = system_now().nanoseconds() / 1'000'000'000;
   const X509* peer = SSL_SESSION_get0_peer(const_cast<SSL_SESSION*>(&session));
@@ -67,10 +68,11 @@ void session_cache::offer(SSL* ssl) {
 }
 
 void session_cache::add(std::string name, session_ptr session) {
+  BECK_ASSERT(session != nullptr, "an empty session of TLS was kept");
   if (name.empty()) return;
   std::list<kept> made;
   made.push_front({std::move(name), std::move(session)});
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   sessions_.splice(sessions_.begin(), made);
   const std::string& added = sessions_.front().name;
   std::size_t same = 0;
@@ -82,10 +84,11 @@ void session_cache::add(std::string name, session_ptr session) {
     }
   }
   if (sessions_.size() > sessions_max) sessions_.pop_back();
+  BECK_ASSERT(sessions_.size() <= sessions_max, "a client keeps too many sessions of TLS");
 }
 
 session_ptr session_cache::take(std::string_view name) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     if (at->name != name) {
       ++at;
@@ -104,7 +107,7 @@ session_ptr session_cache::take(std::string_view name) {
 }
 
 std::size_t session_cache::size() const noexcept {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   return sessions_.size();
 }
 

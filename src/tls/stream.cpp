@@ -19,19 +19,19 @@ using beck::detail::task_completion;
 task<io_result<std::size_t>> read(session_ref from, mutable_buffer to) {
   const error_code ec = co_await session::handshake(from);
   if (ec) co_return io_result<std::size_t>(ec, 0);
-  auto got = co_await from->read_some(to);
+  auto got = co_await from->input().read_some(to);
   co_return got;
 }
 
 task<io_result<std::size_t>> write(session_ref to, const_buffer_span parts) {
   const error_code ec = co_await session::handshake(to);
   if (ec) co_return io_result<std::size_t>(ec, 0);
-  auto sent = co_await to->write_some(parts);
+  auto sent = co_await to->output().write_some(parts);
   co_return sent;
 }
 
 task<error_code> shut_down(session_ref of) {
-  auto ended = co_await of->finish();
+  auto ended = co_await of->output().finish();
   co_return ended.error();
 }
 
@@ -50,7 +50,7 @@ any_io_executor stream_read::get_executor() const noexcept { return from_->execu
 bool stream_read::ready() {
   std::size_t bytes = 0;
   error_code ec;
-  return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
+  return from_->input().read_ready(to_, bytes, ec) && finish(ec, bytes);
 }
 
 void stream_read::initiate(handler done) {
@@ -62,7 +62,7 @@ any_io_executor stream_write::get_executor() const noexcept { return to_->execut
 bool stream_write::ready() {
   if (!to_->is_open()) return false;
   error_code ec;
-  const std::size_t bytes = to_->write_now(data(), ec);
+  const std::size_t bytes = to_->output().write_now(data(), ec);
   return ec != beck::error::would_block && finish(ec, bytes);
 }
 
@@ -79,11 +79,11 @@ void stream_step::initiate(handler done) {
 
 }  // namespace detail
 
-stream::stream(owned_stream carrier, client_context& trust, std::string_view name)
-    : of_(new detail::session(std::move(carrier), trust.state().make_session(name))) {}
+stream::stream(owned_stream transport, client_context& trust, std::string_view name)
+    : of_(new detail::session(std::move(transport), trust.state().make_session(name))) {}
 
-stream::stream(owned_stream carrier, server_context& identity)
-    : of_(new detail::session(std::move(carrier), identity.state().make_session())) {}
+stream::stream(owned_stream transport, server_context& identity)
+    : of_(new detail::session(std::move(transport), identity.state().make_session())) {}
 
 stream& stream::operator=(stream&& other) noexcept {
   stream taken(std::move(other));  // closes the former session
@@ -95,7 +95,7 @@ stream::~stream() {
   if (of_) of_->close(false);
 }
 
-std::string_view stream::error_text() const noexcept { return of_->error_text(); }
+std::string_view stream::error_text() const noexcept { return of_->engine().error_text(); }
 
 std::string_view stream::protocol() const noexcept {
   const unsigned char* name = nullptr;
@@ -115,6 +115,6 @@ beck::detail::fixed_text<100> stream::peer() const { return of_->peer_name(); }
 
 any_io_executor stream::get_executor() const noexcept { return of_->executor(); }
 
-beck::detail::stream_object& stream::socket() noexcept { return of_->carrier().socket(); }
+beck::detail::stream_object& stream::socket() noexcept { return of_->transport().socket(); }
 
 }  // namespace beck::tls

@@ -7,6 +7,7 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include <cstring>
@@ -48,6 +49,7 @@ std::optional<ticket_key> ticket_key::random() noexcept {
 
 ticket_store::ticket_store(std::int64_t rotation_seconds) : rotation_seconds_(rotation_seconds) {
   static_assert(sizeof(ticket_key) == ticket_key::bytes);
+  BECK_ASSERT(rotation_seconds > 0, "the keys of tickets are rotated after no time");
   const std::optional<ticket_key> first = ticket_key::random();
   if (!first)
     throw std::system_error(make_error_code(std::errc::resource_unavailable_try_again),
@@ -57,7 +59,8 @@ ticket_store::ticket_store(std::int64_t rotation_seconds) : rotation_seconds_(ro
 }
 
 void ticket_store::set(const unsigned char* keys, std::size_t count) {
-  const std::lock_guard guard(mutex_);
+  BECK_ASSERT(count >= 1 && count <= generations, "1 to 3 keys of tickets");
+  const std::lock_guard lock(mutex_);
   kept_.clear();
   for (std::size_t i = 0; i < count; ++i)
     kept_.push_back({ticket_key(keys + i * ticket_key::bytes), 0});
@@ -76,6 +79,7 @@ void ticket_store::rotate_if_due() {
   if (is_fixed_ || kept_.front().is_current(now, rotation_seconds_)) return;
   const std::optional<ticket_key> next = ticket_key::random();
   if (!next) return;
+  BECK_ASSERT(kept_.size() < kept_.capacity(), "a key of tickets would be copied and not wiped");
   kept_.insert(kept_.begin(), {*next, now});
   if (kept_.size() > generations) kept_.pop_back();
   const auto life = static_cast<std::int64_t>(generations) * rotation_seconds_;
@@ -83,7 +87,7 @@ void ticket_store::rotate_if_due() {
 }
 
 ticket_key ticket_store::newest() {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard lock(mutex_);
   rotate_if_due();
   return kept_.front().key;
 }

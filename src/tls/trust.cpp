@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+#include <beck/base/assert.hpp>
 #include <beck/io/system_timer.hpp>
 
 #include <algorithm>
@@ -93,10 +94,10 @@ std::string sentence_of(error why, X509_STORE_CTX* chain, const peer_check& peer
   const int depth = X509_STORE_CTX_get_error_depth(chain);
   const X509* certificate = X509_STORE_CTX_get_current_cert(chain);
   if (certificate == nullptr) certificate = X509_STORE_CTX_get0_cert(chain);
-  const std::string what = description_of(*certificate);
-  const std::string it = (depth > 0 ? "The issuing " : "The ") + what;
+  const std::string text = description_of(*certificate);
+  const std::string it = (depth > 0 ? "The issuing " : "The ") + text;
   if (why == error::wrong_name)
-    return "The certificate is not valid for \"" + printable(peer.name) + "\": it is a " + what;
+    return "The certificate is not valid for \"" + printable(peer.name) + "\": it is a " + text;
   if (why == error::expired || why == error::not_yet_valid)
     return it + ", " + (why == error::expired ? "has expired" : "is not valid yet") +
            ": the date here is " + date_text(system_now().nanoseconds() / 1'000'000'000);
@@ -261,6 +262,7 @@ failure trust::check(X509_STORE_CTX* chain, const peer_check& peer) const {
 
 failure trust::check_pins(STACK_OF(X509) * chain) const {
   if (pins_.empty()) return {};
+  BECK_ASSERT(sk_X509_num(chain) > 0, "pins were compared with no certificate");
   std::string keys;
   for (int i = 0; i < sk_X509_num(chain); ++i) {
     const key_hash hash = hash_of_key(*sk_X509_value(chain, i));

@@ -17,13 +17,13 @@ namespace {
 using http::field;
 
 /// Answers a request that is refused.
-void refuse(http::response& reply, const detail::upgrade_check& why) {
-  reply.status(why.answer);
+void refuse(http::response& response, const detail::upgrade_check& why) {
+  response.status(why.answer);
   if (why.answer == http::status::upgrade_required)
-    reply.set(field::upgrade, "websocket").set(field::sec_websocket_version, "13");
-  if (why.answer == http::status::method_not_allowed) reply.set(field::allow, "GET");
-  reply.set(field::content_type, "text/plain; charset=utf-8");
-  reply.send(why.error.message() + ".\n");
+    response.set(field::upgrade, "websocket").set(field::sec_websocket_version, "13");
+  if (why.answer == http::status::method_not_allowed) response.set(field::allow, "GET");
+  response.set(field::content_type, "text/plain; charset=utf-8");
+  response.send(why.error.message() + ".\n");
 }
 
 /// Returns whether a field belongs to the handshake: only the library writes those.
@@ -82,39 +82,40 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
     co_return result(ec, stream());
   }
   std::string_view protocol;
-  if (!detail::check_reply(answer.head(), key, texts.protocols, protocol))
-    co_return result(stream_error::bad_reply, stream());
+  if (!detail::check_response(answer.head(), key, texts.protocols, protocol))
+    co_return result(stream_error::bad_response, stream());
   auto made = std::make_shared<detail::session>(by.get_executor(), most, answer.take_over());
   made->protocol = protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }
 
-task<io_result<stream>> accept_request(http::request& q, http::response& reply, limits most,
+task<io_result<stream>> accept_request(http::request& q, http::response& response, limits most,
                                        std::string protocols, std::string origins) {
   using result = io_result<stream>;
-  const bool is_secure = !http::detail::connection_of(q).stream().is_plain();
+  http::detail::connection& of = http::detail::connection_of(q);
+  const bool is_secure = !of.stream().is_plain();
   const detail::upgrade_check checked =
       detail::check_request(q.head(), {.protocols = protocols, .origins = origins}, is_secure);
   if (checked.error) {
-    refuse(reply, checked);
+    refuse(response, checked);
     co_return result(checked.error, stream());
   }
-  const any_io_executor executor = reply.get_executor();
-  reply.set(field::upgrade, "websocket");
-  reply.set(field::sec_websocket_accept, detail::accept_value(checked.key));
-  if (!checked.protocol.empty()) reply.set(field::sec_websocket_protocol, checked.protocol);
-  auto taken = co_await reply.take_over();
+  response.set(field::upgrade, "websocket");
+  response.set(field::sec_websocket_accept, detail::accept_value(checked.key));
+  if (!checked.protocol.empty()) response.set(field::sec_websocket_protocol, checked.protocol);
+  auto taken = co_await response.take_over();
   if (taken.error()) co_return result(taken.error(), stream());
-  auto made = std::make_shared<detail::session>(executor, most, std::move(taken).value());
+  auto made = std::make_shared<detail::session>(of, most, std::move(taken).value());
   made->protocol = checked.protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }
 
 }  // namespace
 
-task<io_result<stream>> functions::accept(http::request& q, http::response& reply,
+task<io_result<stream>> functions::accept(http::request& q, http::response& response,
                                           const accept_options& how) {
-  return accept_request(q, reply, how.limits, std::string(how.protocols), std::string(how.origins));
+  return accept_request(q, response, how.limits, std::string(how.protocols),
+                        std::string(how.origins));
 }
 
 task<io_result<stream>> functions::connect(http::client& by, std::string_view url,

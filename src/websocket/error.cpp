@@ -2,6 +2,7 @@
 // The table of errors: name, close code and text of each, and the two categories.
 #include <beck/websocket/error.hpp>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/status.hpp>
 
 #include <iterator>
@@ -68,7 +69,7 @@ constexpr row rows[] = {
     {stream_error::bad_origin, "bad_origin", close_code::none,
      "The origin of the page is neither the server's nor in accept_options::origins"},
     {stream_error::bad_url, "bad_url", close_code::none, "The URL does not begin with ws: or wss:"},
-    {stream_error::bad_reply, "bad_reply", close_code::none,
+    {stream_error::bad_response, "bad_response", close_code::none,
      "The server's 101 does not answer the request"},
 };
 
@@ -78,9 +79,13 @@ constexpr bool is_in_order() {
   return true;
 }
 static_assert(is_in_order(), "a row for each error, in the order of the enumeration");
-static_assert(std::size(rows) == static_cast<unsigned>(stream_error::bad_reply));
+static_assert(std::size(rows) == static_cast<unsigned>(stream_error::bad_response));
 
-const row& row_of(stream_error e) noexcept { return rows[static_cast<unsigned>(e) - 1]; }
+const row& row_of(stream_error e) noexcept {
+  const auto number = static_cast<unsigned>(e);
+  BECK_ASSERT(number >= 1 && number <= std::size(rows), "not a value of stream_error");
+  return rows[number - 1];
+}
 
 class stream_category_type final : public std::error_category {
  public:

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::websocket {
 namespace {
 
@@ -34,6 +36,7 @@ bool is_known(unsigned number) noexcept { return number <= 2 || (number >= 8 && 
 
 std::size_t functions::write_frame_head(char* to, opcode kind, bool is_last, std::uint64_t bytes,
                                         const mask_key* key) noexcept {
+  BECK_ASSERT(bytes <= INT64_MAX, "a frame has less than 2^63 bytes");
   const unsigned masked = key != nullptr ? mask_bit : 0;
   std::size_t more = 0;  // bytes of the length after the first
   unsigned length = static_cast<unsigned>(bytes);
@@ -168,6 +171,7 @@ bool frame_decoder::begin_frame() noexcept {
     message_bytes_ = 0;  // text_ is whole: a message before this one has ended
   }
   if (payload_left_ > limits_.frame_bytes) return refuse(stream_error::frame_too_long);
+  BECK_ASSERT(message_bytes_ <= limits_.message_bytes, "a message is longer than its limit");
   if (payload_left_ > limits_.message_bytes - message_bytes_)
     return refuse(stream_error::message_too_long);
   message_bytes_ += payload_left_;
@@ -178,6 +182,7 @@ bool frame_decoder::begin_frame() noexcept {
 void frame_decoder::read_control(const char*& at, const char* end) noexcept {
   const std::size_t there = static_cast<std::size_t>(
       std::min<std::uint64_t>(payload_left_, static_cast<std::size_t>(end - at)));
+  BECK_ASSERT(control_bytes_ + there <= control_max, "a control frame has no room");
   if (there != 0) std::memcpy(control_ + control_bytes_, at, there);
   at += there;
   control_bytes_ = static_cast<std::uint8_t>(control_bytes_ + there);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Control frames are handled while the next part of a message is decoded; the session learns what
-// changes its state.
+// Control frames are handled while the next part of a message is decoded. The session is told about
+// frames that change its state.
 #include "websocket/frame_input.hpp"
 
 #include <algorithm>
@@ -52,6 +52,7 @@ frame_input::progress frame_input::next_part() noexcept {
     if (session_.has_ended()) return progress::over;
     if (input_.empty()) return progress::more;
     const decoded_frame found = decoder_.decode(input_.rest());
+    BECK_ASSERT(found.consumed >= found.data.size(), "more data was decoded than consumed");
     input_.consume(found.consumed - found.data.size());
     if (found.event == frame_event::more) return progress::more;
     note(found);
@@ -61,7 +62,7 @@ frame_input::progress frame_input::next_part() noexcept {
   return progress::part;
 }
 
-/// Does what a frame, or a part of one, asks for besides the delivery of its data.
+/// Handles a frame, or a part of one, except the delivery of its data.
 void frame_input::note(const decoded_frame& found) noexcept {
   switch (found.event) {
     case frame_event::more:
@@ -106,7 +107,7 @@ void frame_input::count_empty() noexcept {
 /// Waits for bytes: into `direct` unless that is empty, else into the input. Returns the number of
 /// bytes in `direct`.
 task<io_result<std::size_t>> frame_input::receive(mutable_buffer direct) {
-  session_.output().flush();  // what the reader has answered goes out before it waits
+  session_.output().flush();  // the reader's answers are sent before it waits
   session_.clock().begin_wait();
   input_.release();  // a wait holds no buffer of the context
   error_code ec;
@@ -129,8 +130,8 @@ task<io_result<std::size_t>> frame_input::receive(mutable_buffer direct) {
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-/// Returns room at the end of `to` for what comes next: the rest of a large frame, or, after a
-/// large message, another one with its head. None if that is too little.
+/// Returns room at the end of `to` for the next bytes: the rest of a large frame, or, after a large
+/// message, another one with its head. No room if these are few.
 mutable_buffer frame_input::direct_room(flat_buffer& to) {
   const bool begins = message_in_ == message_in::none && decoder_.bytes_left() == 0;
   const std::uint64_t left = begins ? last_bytes_ + frame_head_max : decoder_.bytes_left();
@@ -140,9 +141,9 @@ mutable_buffer frame_input::direct_room(flat_buffer& to) {
   return bytes != 0 ? beck::buffer(to.prepare(bytes), bytes) : mutable_buffer();
 }
 
-/// Decodes what was received at the end of `to`, where data stays. The head in front of the first
-/// data of a message is dropped; what is behind one frame goes to the input. Returns whether there
-/// was data.
+/// Decodes bytes that were received at the end of `to`; their data stays there. Drops the head
+/// before the first data of a message, and moves the bytes after one frame to the input. Returns
+/// whether there was data.
 bool frame_input::take_direct(flat_buffer& to, mutable_buffer room, std::size_t bytes) noexcept {
   const decoded_frame found = decoder_.decode(beck::buffer(room, bytes));
   const mutable_buffer behind = beck::buffer(room, bytes) + found.consumed;
@@ -151,6 +152,7 @@ bool frame_input::take_direct(flat_buffer& to, mutable_buffer room, std::size_t 
   } catch (...) {
     session_.lose(make_error_code(beck::error::no_memory));
   }
+  BECK_ASSERT(found.consumed <= bytes, "more bytes were decoded than received");
   note(found);
   if (session_.has_ended() || found.event != frame_event::data) return false;
   to.commit(found.consumed);
@@ -193,7 +195,7 @@ task<io_result<message_kind>> frame_input::read(std::shared_ptr<session> self, f
     co_return result(error_code(), in.decoder_.kind());
   }
   co_await session::finish(self);
-  co_return result(self->end(), message_kind::text);
+  co_return result(self->error(), message_kind::text);
 }
 
 task<io_result<message_part>> frame_input::read_some(std::shared_ptr<session> self,
@@ -202,7 +204,7 @@ task<io_result<message_part>> frame_input::read_some(std::shared_ptr<session> se
   frame_input& in = self->input();
   message_part part;
   if (in.is_closed_) co_return result(in.closed_error(), part);
-  if (to.size() == 0) co_return result(self->end(), part);
+  if (to.size() == 0) co_return result(self->error(), part);
   const reader only(*self);
   for (;;) {
     const progress found = in.next_part();
@@ -222,8 +224,10 @@ task<io_result<message_part>> frame_input::read_some(std::shared_ptr<session> se
       if (got.error() && !self->is_lost()) co_return result(got.error(), part);  // cancelled
       if (got.error()) break;
       if (room.size() == 0) continue;
-      in.note(in.decoder_.decode(beck::buffer(room, got.value_)));
+      const decoded_frame direct = in.decoder_.decode(beck::buffer(room, got.value_));
+      in.note(direct);
       if (self->has_ended()) break;
+      BECK_ASSERT(direct.data.size() == got.value_, "a part was received with bytes behind it");
       part.bytes = got.value_;
     }
     part.kind = in.decoder_.kind();
@@ -232,12 +236,12 @@ task<io_result<message_part>> frame_input::read_some(std::shared_ptr<session> se
     co_return result(error_code(), part);
   }
   co_await session::finish(self);
-  co_return result(self->end(), part);
+  co_return result(self->error(), part);
 }
 
-/// Returns the error of a read behind read_to_end().
+/// Returns the error of a read after read_to_end().
 error_code frame_input::closed_error() const noexcept {
-  return session_.has_ended() ? session_.end() : make_error_code(stream_error::closed);
+  return session_.has_ended() ? session_.error() : make_error_code(stream_error::closed);
 }
 
 task<error_code> frame_input::read_to_end(std::shared_ptr<session> self) {

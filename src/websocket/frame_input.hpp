@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The receiving side of a connection. A read decodes where the bytes lie; it waits by lease, or, in
-// the middle of a large frame and behind a large message, straight into the reader's memory.
+// The receiving side of a connection. A read decodes bytes in place. It receives into a buffer that
+// the context lends; in the middle of a large frame and after a large message straight into the
+// reader's memory.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ class frame_input {
   // --- `self` keeps the session
   static task<io_result<message_kind>> read(std::shared_ptr<session> self, flat_buffer& to);
   static task<io_result<message_part>> read_some(std::shared_ptr<session> self, mutable_buffer to);
-  /// Waits until no coroutine reads, drops what the peer sends before its end, and finishes the
-  /// session. Reads get nothing any more. Returns an error if it was cancelled.
+  /// Waits until no coroutine reads, drops the input until the peer's end, and finishes the
+  /// session. Later reads end with an error. Returns an error if it was cancelled.
   static task<error_code> read_to_end(std::shared_ptr<session> self);
 
   /// Takes bytes that were received with the handshake. Throws std::bad_alloc.
@@ -41,12 +42,16 @@ class frame_input {
   std::string_view peer_reason() const noexcept { return decoder_.peer_reason(); }
 
  private:
-  /// What the input has.
-  enum class progress : std::uint8_t { part, more, over };
+  /// The result of next_part().
+  enum class progress : std::uint8_t {
+    part,  ///< a part of a message is at the front of the input
+    more,  ///< further bytes are needed
+    over,  ///< the connection has ended
+  };
   /// The message that was received in part.
   enum class message_in : std::uint8_t {
     none,
-    whole,     ///< by read(): the next one goes on behind what it has
+    whole,     ///< by read(): the next one appends to its bytes
     in_parts,  ///< by read_some()
   };
   class reader;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A message that is larger than a frame may be is written in parts: it has the turn until its last
-// part, and what is sent meanwhile waits behind it. Control frames do not wait.
+// A message that is larger than a frame may be is written in parts. It has the turn until its last
+// part; messages that are sent meanwhile wait for that. Control frames do not wait.
 #include "websocket/frame_output.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t fragment_max = 65'536;   // of the messages that are writt
 constexpr std::size_t flush_at_once = 65'536;  // waiting bytes that are not put off
 constexpr unsigned pongs_max = 16;             // that wait to be sent
 
-/// Ends the connection if a message was sent in part, and its writer goes away.
+/// Ends the connection if a message was sent in part, and its writer is destroyed.
 class unfinished_message {
  public:
   unfinished_message() noexcept = default;
@@ -66,7 +66,8 @@ task<error_code> frame_output::wait_for_room(std::size_t bytes) {
 /// Sends a part of a message in as many frames as it needs. Requires the turn.
 task<error_code> frame_output::write_frames(message_kind kind, const_buffer data, bool is_last) {
   const std::size_t most = std::min(fragment_max, session_.bounds().queue_bytes - frame_head_max);
-  unfinished_message guard;
+  BECK_ASSERT(most > 0 && most <= fragment_max, "the queue has no room for a frame");
+  unfinished_message unfinished;
   for (;;) {
     const const_buffer part(data.data(), std::min(data.size(), most));
     const bool ends = part.size() == data.size();
@@ -79,9 +80,9 @@ task<error_code> frame_output::write_frames(message_kind kind, const_buffer data
     message_open_ = !(ends && is_last);
     data += part.size();
     if (ends) break;
-    guard.begin(session_);
+    unfinished.begin(session_);
   }
-  guard.end();
+  unfinished.end();
   if (!message_open_ && !later_.empty()) {
     out_.append(later_);
     schedule_flush();
@@ -100,6 +101,7 @@ task<io_result<>> frame_output::write(std::shared_ptr<session> self, message_kin
     if (locked.error()) co_return io_result<>(locked.error());
     turn = std::move(locked).value();
   }
+  BECK_ASSERT(!o.message_open_ || self->send_error(), "a message begins inside another one");
   if (data.size() <= copied_max && !self->send_error() &&
       o.has_room(data.size() + frame_head_max)) {
     o.put_frame(static_cast<opcode>(kind), true, data);  // as almost always
@@ -132,7 +134,7 @@ error_code frame_output::send(const message& what) noexcept {
   if (!has_room(bytes)) {
     if (!most.drop_when_full) return make_error_code(beck::error::would_block);
     session_.lose(stream_error::queue_full);
-    return session_.end();
+    return session_.error();
   }
   try {
     frames_.add(message_open_ ? later_ : out_, what);
@@ -159,15 +161,17 @@ void frame_output::put_frame(opcode kind, bool is_last, const_buffer data) {
   schedule_flush();
 }
 
-/// Adds what the socket has not taken of a frame that was sent at once.
+/// Adds the bytes of a frame that the socket did not take at once.
 void frame_output::keep_rest(const_buffer_span parts, std::size_t sent) {
   const const_buffer head = parts.begin()[0];
   const const_buffer data = parts.begin()[1];
+  BECK_ASSERT(sent <= head.size() + data.size(), "the stream took more bytes than a frame has");
   const std::size_t of_head = std::min(sent, head.size());
   add_frame(out_, head + of_head, data + (sent - of_head), nullptr);
 }
 
 void frame_output::put_control(opcode kind, std::string_view text) noexcept {
+  BECK_ASSERT(text.size() <= sizeof ping_, "a control frame over 125 bytes");
   if (session_.is_lost()) return;
   try {
     frames_.add(out_, kind, true, const_buffer(text.data(), text.size()));
@@ -178,12 +182,13 @@ void frame_output::put_control(opcode kind, std::string_view text) noexcept {
 }
 
 void frame_output::answer_ping(std::string_view text) noexcept {
+  BECK_ASSERT(text.size() <= sizeof ping_, "a ping over 125 bytes was decoded");
   ping_bytes_ = static_cast<std::uint8_t>(text.copy(ping_, sizeof ping_));
   ping_waits_ = true;
   put_pong();
 }
 
-/// Answers the last ping, if that waits for its answer and may have it.
+/// Answers the last ping, unless that was done or too many pongs are queued.
 void frame_output::put_pong() noexcept {
   if (out_.removed() >= pong_end_) pongs_ = 0;
   if (!ping_waits_ || !session_.is_open() || pongs_ == pongs_max) return;
@@ -216,7 +221,7 @@ void frame_output::take_write_error(const error_code& why) noexcept {
   if (why == beck::error::no_memory) {
     session_.lose(why);
   } else {
-    session_.mute(why);
+    session_.fail_output(why);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sending side of a connection. What is written goes into a queue; when the present code has
-// returned to the loop, all of it is sent by one call. A frame is in the queue whole or not at all,
-// so no cancellation leaves half a frame.
+// The sending side of a connection. Writes add frames to a queue; when the present code has
+// returned to the loop, one call sends all of them. A frame is in the queue whole or not at all, so
+// no cancellation leaves half a frame.
 #pragma once
 
 #include <cstddef>
@@ -41,21 +41,21 @@ class frame_output final : private beck::writer_source {
   void start(const any_io_executor& executor, byte_stream& to) noexcept {
     writer_.start(executor, to);
   }
-  /// Lets the writes that wait end with the error of the session: nothing more is taken.
+  /// Ends the writes that wait, with the error of the session.
   void end_writes() noexcept;
-  /// Drops what waits. Nothing is sent from now on.
+  /// Drops the queued frames. Nothing is sent from now on.
   void stop() noexcept;
-  /// Waits until everything was sent, or nothing more is sent. Returns the error of the wait.
+  /// Waits until everything was sent, or the socket is closed. Returns the error of the wait.
   task<error_code> drain();
 
   // --- for the other parts
   /// Adds a control frame, which may stand between the parts of a message. Without memory the
   /// connection is lost.
   void put_control(opcode kind, std::string_view text) noexcept;
-  /// Answers a ping, unless too many answers wait to be sent: then it waits until they were, and
-  /// the last ping of a flood is answered, as RFC 6455, section 5.5.3, allows.
+  /// Answers a ping. If too many pongs are queued, answers only the last ping, after they were sent
+  /// (RFC 6455, section 5.5.3).
   void answer_ping(std::string_view text) noexcept;
-  /// Sends what waits, and in the background what the stream does not take at once.
+  /// Sends the queued frames; in the background those that the stream does not take at once.
   void flush() noexcept { writer_.flush(); }
   /// Returns the number of bytes that were added in all, and of those that have left the queue.
   std::uint64_t added() const noexcept { return out_.added(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Data is masked where it is copied to.
+// Data is copied into the queue and masked there.
 #include "websocket/frame_writer.hpp"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/io/context_services.hpp>
 
 namespace beck::websocket::detail {
@@ -35,6 +36,7 @@ void add_frame(beck::byte_queue& to, const_buffer head, const_buffer data, const
 }
 
 void add_frame(beck::byte_queue& to, const message& shared) {
+  BECK_ASSERT(shared, "an empty message was queued");
   to.append_owned(message(shared), [](const message& kept) { return kept.frame(); });
 }
 
@@ -50,10 +52,10 @@ mask_key key_source::next() noexcept {
   return keys_[--left_];
 }
 
-void frame_writer::add(beck::byte_queue& to, const message& what) {
-  if (!masks()) return add_frame(to, what);
-  const std::string_view data = what.data();
-  add(to, static_cast<opcode>(what.kind()), true, const_buffer(data.data(), data.size()));
+void frame_writer::add(beck::byte_queue& to, const message& shared) {
+  if (!masks()) return add_frame(to, shared);
+  const std::string_view data = shared.data();
+  add(to, static_cast<opcode>(shared.kind()), true, const_buffer(data.data(), data.size()));
 }
 
 }  // namespace beck::websocket::detail

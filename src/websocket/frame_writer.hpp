@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Frames on their way into the bytes that wait to be sent over a connection, and the keys that mask
-// them. A frame is added whole or not at all.
+// Adds frames to the queued bytes of a connection, with the keys that mask them. A frame is added
+// whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ class frame_writer {
 
   bool masks() const noexcept { return own_ == side::client; }
   /// Returns the number of bytes that add() adds for a message.
-  std::size_t bytes_of(const message& what) const noexcept {
-    return what.frame().size() + (masks() ? sizeof(mask_key) : 0);
+  std::size_t bytes_of(const message& shared) const noexcept {
+    return shared.frame().size() + (masks() ? sizeof(mask_key) : 0);
   }
   /// Adds a frame with a copy of its data. Throws std::bad_alloc; then nothing has changed.
   void add(beck::byte_queue& to, opcode kind, bool is_last, const_buffer data) {
@@ -58,7 +58,7 @@ class frame_writer {
   }
   /// Adds the frame of a message; a server shares it. Throws std::bad_alloc; then nothing has
   /// changed.
-  void add(beck::byte_queue& to, const message& what);
+  void add(beck::byte_queue& to, const message& shared);
 
  private:
   key_source keys_;

@@ -92,8 +92,8 @@ upgrade_check check_request(const http::request_head& head, const accept_options
   return {key, choose_protocol(head, how.protocols)};
 }
 
-bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,
-                 std::string_view& protocol) {
+bool check_response(const http::response_head& head, std::string_view key, std::string_view offered,
+                    std::string_view& protocol) {
   if (head.minor_version() == 0) return false;
   if (!equal_in_any_case(head.get(field::upgrade), "websocket") || head.repeats(field::upgrade) ||
       !head.lists(field::connection, "upgrade"))

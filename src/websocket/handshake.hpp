@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/head.hpp>
 #include <beck/websocket/accept.hpp>
 #include <beck/websocket/connect.hpp>
@@ -19,13 +20,15 @@ namespace beck::websocket::detail {
 /// The result of the check of a request.
 struct upgrade_check {
   /// Makes the result for a refused request.
-  upgrade_check(http::status answers, error_code why) noexcept : answer(answers), error(why) {}
+  upgrade_check(http::status answers, error_code why) noexcept : answer(answers), error(why) {
+    BECK_ASSERT(error, "a request was refused without an error");  // it would be accepted
+  }
   /// Makes the result for a valid request.
   upgrade_check(std::string_view of_client, std::string_view chosen) noexcept
       : key(of_client), protocol(chosen) {}
 
   http::status answer = http::status::switching_protocols;
-  error_code error;           ///< the reason for the refusal; none if it is valid
+  error_code error;           ///< of a refused request; no error if it is valid
   std::string_view key;       ///< a part of the request
   std::string_view protocol;  ///< a part of the options
 };
@@ -34,10 +37,10 @@ struct upgrade_check {
 upgrade_check check_request(const http::request_head& head, const accept_options& how,
                             bool is_secure = false) noexcept;
 
-/// Returns whether a reply with status 101 answers a request with this key. `protocol` becomes the
-/// subprotocol, a part of `offered`.
-bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,
-                 std::string_view& protocol);
+/// Returns whether a response with status 101 answers a request with this key. `protocol` becomes
+/// the subprotocol, a part of `offered`.
+bool check_response(const http::response_head& head, std::string_view key, std::string_view offered,
+                    std::string_view& protocol);
 
 /// Returns the HTTP URL for a WebSocket URL; an empty text if `url` is none. Throws std::bad_alloc.
 std::string http_url(std::string_view url);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The received bytes that are not decoded. They lie in the buffer that the context has lent; if the
-// reader ends before it has decoded them, they move to a separate block. So a connection that is
-// not being read holds no buffer of the context.
+// The received bytes that are not decoded. They are in the buffer that the context has lent; if the
+// reader ends before it has decoded them, they move to a block of their own. So a connection that
+// is not being read holds no buffer of the context.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/base/buffer.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/io/buffer_lease.hpp>
@@ -27,10 +28,14 @@ class input {
   mutable_buffer rest() const noexcept { return {data_ + at_, size_ - at_}; }
   bool empty() const noexcept { return at_ == size_; }
   /// Removes bytes at the front.
-  void consume(std::size_t bytes) noexcept { at_ += bytes; }
+  void consume(std::size_t bytes) noexcept {
+    BECK_ASSERT(bytes <= size_ - at_, "more input was consumed than there was");
+    at_ += bytes;
+  }
 
   /// Takes received bytes. Requires empty().
   void take(buffer_lease&& received) noexcept {
+    BECK_ASSERT(empty(), "received bytes were dropped before they were decoded");
     release();
     lease_ = std::move(received);
     data_ = lease_.data();
@@ -38,6 +43,7 @@ class input {
   }
   /// Copies bytes. Requires empty(). Throws std::bad_alloc.
   void take(std::string_view text) {
+    BECK_ASSERT(empty(), "received bytes were dropped before they were decoded");
     release();
     if (text.empty()) return;
     block_ = static_cast<char*>(beck::detail::allocate_block(text.size()));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/ref_count.hpp>
 
 namespace beck::websocket {
@@ -43,7 +44,10 @@ message::message(message_kind kind, const_buffer data) {
   if (data.size() != 0) std::memcpy(block_->bytes() + head_bytes, data.data(), data.size());
 }
 
-message_kind message::kind() const noexcept { return block_->kind; }
+message_kind message::kind() const noexcept {
+  BECK_ASSERT(block_ != nullptr, "the kind of an empty message");
+  return block_->kind;
+}
 
 std::string_view message::data() const noexcept {
   if (block_ == nullptr) return {};

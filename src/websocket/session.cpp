@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The course of a connection: how it begins, and its end, by which the peer gets the close frame
-// and not a reset.
+// The beginning of a connection, and its end, which brings the close frame to the peer and not a
+// reset.
 #include "websocket/session.hpp"
 
 #include <algorithm>
 #include <utility>
+
+#include <beck/base/assert.hpp>
 
 namespace beck::websocket::detail {
 namespace {
@@ -20,8 +22,8 @@ limits within_bounds(limits most) noexcept {
 
 }  // namespace
 
-session::session(const any_io_executor& executor, const limits& most, http::tunnel&& taken)
-    : executor_(executor),
+session::session(http::detail::connection& of, const limits& most, http::tunnel&& taken)
+    : executor_(of.executor()),
       limits_(within_bounds(most)),
       tunnel_(std::move(taken)),
       stream_(&tunnel_.stream()),
@@ -30,6 +32,7 @@ session::session(const any_io_executor& executor, const limits& most, http::tunn
       clock_(*this) {
   output_.start(executor_, *stream_);
   input_.begin_with(tunnel_.read_ahead());
+  of.owner_of_tunnel = this;
 }
 
 session::session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken)
@@ -49,6 +52,10 @@ close_code session::peer_code() const noexcept {
   return told == close_code::none && is_lost() ? close_code::abnormal : told;
 }
 
+/// Called when the server has closed the connection, after the grace of a stop. A read would notice
+/// that, but writes may wait without one.
+void session::take_cut() noexcept { lose(make_error_code(beck::error::operation_aborted)); }
+
 void session::change(session_event event) noexcept {
   beck::detail::advance(state_, event, session_transitions);
 }
@@ -57,7 +64,9 @@ void session::change(session_event event) noexcept {
 
 /// Sends a close frame; close_code::none: without a code. Nothing may follow it.
 void session::put_close(close_code code, std::string_view reason) noexcept {
+  BECK_ASSERT(code == close_code::none || may_be_sent(code), "a close frame with a bad code");
   char text[125];
+  BECK_ASSERT(reason.size() <= sizeof text - 2, "the reason in a close frame is too long");
   std::size_t bytes = 0;
   if (code != close_code::none) {
     const auto number = static_cast<unsigned>(code);
@@ -77,11 +86,12 @@ void session::take_close(close_code code) noexcept {
 }
 
 void session::fail(stream_error why) noexcept {
+  BECK_ASSERT(code_for(why) != close_code::none, "an error that no close frame can report");
   if (is_open()) put_close(code_for(why), {});
   end_input(why);
 }
 
-/// Ends the side that receives. Requires that the close frame was queued, or cannot be.
+/// Ends the direction that receives. Requires that the close frame was queued, or cannot be.
 void session::end_input(stream_error why) noexcept {
   if (end_) return;
   end_ = why;
@@ -96,7 +106,7 @@ task<io_result<>> session::close(std::shared_ptr<session> self, close_code code,
   s.clock_.limit_end();
   auto ec = co_await frame_input::read_to_end(self);
   if (ec) co_return io_result<>(ec);                            // cancelled
-  if (s.output_error_) co_return io_result<>(s.output_error_);  // the peer has not got ours
+  if (s.output_error_) co_return io_result<>(s.output_error_);  // our close frame was not sent
   const bool answered = s.end_ == stream_error::closed;
   co_return io_result<>(answered ? error_code() : s.end_);
 }
@@ -112,10 +122,11 @@ error_code session::take_read_error(error_code why) noexcept {
   return end_;
 }
 
-void session::mute(const error_code& why) noexcept {
+void session::fail_output(const error_code& why) noexcept {
+  BECK_ASSERT(why, "the output of a WebSocket connection failed without an error");
   if (is_lost() || output_error_) return;
   output_error_ = why;
-  if (!end_) change(session_event::mute);
+  if (!end_) change(session_event::fail_output);
   output_.stop();
   output_.end_writes();
   clock_.limit_end();
@@ -141,6 +152,7 @@ task<> session::finish(std::shared_ptr<session> self) {
 }
 
 void session::lose(const error_code& why) noexcept {
+  BECK_ASSERT(why, "a WebSocket connection was lost without an error");  // reads would go on
   if (is_lost()) return;
   change(session_event::lose);
   if (!end_) end_ = why;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The state of a connection, which its stream shares with the tasks under way: its course and its
-// end. Its parts receive (frame_input), send (frame_output) and limit the time (session_clock).
+// A connection, which its stream shares with the tasks under way: its states and its end (RFC 6455,
+// section 7). Its parts receive (frame_input), send (frame_output) and limit the time
+// (session_clock).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,18 +14,49 @@
 #include <beck/http/tunnel.hpp>
 #include <beck/websocket/stream.hpp>
 
+#include "base/transitions.hpp"
+#include "http/server/connection.hpp"
 #include "websocket/frame_input.hpp"
 #include "websocket/frame_output.hpp"
 #include "websocket/session_clock.hpp"
-#include "websocket/session_state.hpp"
 
 namespace beck::websocket::detail {
 
+enum class session_state : std::uint8_t {
+  open,       ///< both sides send
+  closing,    ///< our close frame was sent or is queued; the peer may still send
+  half_open,  ///< nothing more can be sent; messages that the peer has sent are read
+  ending,     ///< nothing more is read; queued frames are sent
+  lost,       ///< the socket is closed
+};
+
+enum class session_event : std::uint8_t {
+  close,        ///< our close frame is queued
+  fail_output,  ///< the socket takes no more
+  end,          ///< the peer's close frame came, or the connection fails
+  lose,         ///< the socket is closed
+};
+
+/// In the order of session_event.
+inline constexpr beck::detail::transition_table<session_state, 4> session_transitions = [] {
+  using beck::detail::any_but;
+  using beck::detail::any_of;
+  using enum session_state;
+  return beck::detail::transition_table<session_state, 4>{{
+      /* close       */ {closing, any_of({open})},
+      /* fail_output */ {half_open, any_of({open, closing})},
+      /* end         */ {ending, any_of({closing, half_open})},
+      /* lose        */ {lost, any_but({lost})},
+  }};
+}();
+
 /// A connection. Thread: that of its context.
-class session final : public std::enable_shared_from_this<session> {
+class session final : public std::enable_shared_from_this<session>,
+                      private http::detail::tunnel_owner {
  public:
-  /// Takes over what a server's handler has got, or a client.
-  session(const any_io_executor& executor, const limits& most, http::tunnel&& taken);
+  /// Takes over the connection `of`, whose tunnel is `taken`, from a handler of a server.
+  session(http::detail::connection& of, const limits& most, http::tunnel&& taken);
+  /// Takes over the connection of a client.
   session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
@@ -31,10 +64,11 @@ class session final : public std::enable_shared_from_this<session> {
   // --- for stream; `self` keeps the session
   static task<io_result<>> close(std::shared_ptr<session> self, close_code code,
                                  std::string reason);
-  /// Ends the connection at once; what was not sent is lost.
+  /// Closes the socket; frames that were not sent are lost.
   void lose(const error_code& why) noexcept;
   close_code peer_code() const noexcept;
-  const error_code& end() const noexcept { return end_; }
+  /// As stream::error().
+  const error_code& error() const noexcept { return end_; }
   const limits& bounds() const noexcept { return limits_; }
   const any_io_executor& executor() const noexcept { return executor_; }
 
@@ -47,33 +81,35 @@ class session final : public std::enable_shared_from_this<session> {
   byte_stream& stream() noexcept { return *stream_; }
   bool is_open() const noexcept { return state_ == session_state::open; }
   bool is_lost() const noexcept { return state_ == session_state::lost; }
-  /// Returns whether nothing more is read: end() says why.
+  /// Returns whether nothing more is read, because of error().
   bool has_ended() const noexcept { return static_cast<bool>(end_); }
-  /// Returns why nothing can be sent; no error if it can.
+  /// Returns the error that a write gets now; no error while messages can be sent.
   error_code send_error() const noexcept {
     if (end_) return end_;
     if (output_error_) return output_error_;
     return is_open() ? error_code() : make_error_code(stream_error::closed);
   }
-  /// Ends the connection for an error of the peer, or of a writer: tells the peer.
+  /// Ends the connection for an error of the peer, or of a writer. A close frame tells the peer.
   void fail(stream_error why) noexcept;
-  /// Takes the peer's close frame: it is answered, unless it is the answer.
+  /// Handles the peer's close frame. Answers it, unless it is an answer.
   void take_close(close_code code) noexcept;
-  /// Takes the error of a receive, which ends the connection unless the reader was cancelled.
+  /// Handles the error of a receive, which ends the connection unless the reader was cancelled.
   /// Returns the error of the read.
   error_code take_read_error(error_code why) noexcept;
-  /// Ends the direction that sends, after an error of the socket. What the peer has sent before can
-  /// still be read, as long as an end may take.
-  void mute(const error_code& why) noexcept;
-  /// Ends the connection because its end takes too long.
+  /// Ends the direction that sends, after an error of the socket. Messages that the peer has sent
+  /// before can still be read, for at most limits::close_timeout.
+  void fail_output(const error_code& why) noexcept;
+  /// Closes the socket because the end of the connection takes too long.
   void lose_late() noexcept;
-  /// Sends what is waiting and the end, then reads on until the peer ends: a close with input that
-  /// was not read would reset the connection, and the peer might not get the close frame.
+  /// Sends the queued frames and the end of the stream, then reads until the peer ends: a close
+  /// before all input was read would reset the connection, and the peer might not get the close
+  /// frame.
   static task<> finish(std::shared_ptr<session> self);
 
-  std::string protocol;  ///< that was agreed on
+  std::string protocol;  ///< the subprotocol that was agreed on; empty without one
 
  private:
+  void take_cut() noexcept override;
   void change(session_event event) noexcept;
   void put_close(close_code code, std::string_view reason) noexcept;
   void end_input(stream_error why) noexcept;
@@ -84,8 +120,8 @@ class session final : public std::enable_shared_from_this<session> {
   owned_stream owned_;   // a client's
   byte_stream* stream_;  // one of both
   session_state state_ = session_state::open;
-  error_code end_;           // why nothing more is read: in the states ending and lost
-  error_code output_error_;  // why nothing more is sent: in the state deaf and behind it
+  error_code end_;           // ends all reads: in the states ending and lost
+  error_code output_error_;  // ends all writes: in the state half_open and after it
   frame_input input_;
   frame_output output_;
   session_clock clock_;

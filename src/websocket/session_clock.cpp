@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The timer is set to the first time that is due, and looks at all of them when it expires. A time
-// that moves away does not move the timer.
+// The timer is set to the earliest limit, and checks all of them when it expires. A limit that is
+// extended does not move the timer.
 #include "websocket/session_clock.hpp"
 
 #include <algorithm>
 #include <memory>
+
+#include <beck/base/assert.hpp>
 
 #include "websocket/session.hpp"
 
@@ -46,6 +48,7 @@ void session_clock::on_alarm() noexcept {
 // --- the silence ---------------------------------------------------------------------------------
 
 void session_clock::begin_wait() noexcept {
+  BECK_ASSERT(waits_since_ < 0, "two reads of a WebSocket connection wait");
   waits_since_ = beck::detail::loop_time();
   const std::int64_t left = patience() - silence_;
   if (left < INT64_MAX - waits_since_) arm(waits_since_ + left);
@@ -72,7 +75,7 @@ void session_clock::note_ping_sent() noexcept {
   if (pinged_at_ >= 0) pinged_at_ = silence_at(beck::detail::loop_time());
 }
 
-/// Returns the silence at which something has to be done: a ping, or the end.
+/// Returns the silence after which a ping is due, or the end.
 std::int64_t session_clock::patience() const noexcept {
   if (pinged_at_ < 0) return session_.bounds().ping_interval.nanoseconds();
   return later(pinged_at_, session_.bounds().pong_timeout);
@@ -113,7 +116,7 @@ bool session_clock::check_silence(std::int64_t now, std::int64_t& next) noexcept
     session_.output().put_control(opcode::ping, {});
     pinged_at_ = silence;
     ping_end_ = session_.output().added();
-    note_sent(session_.output().removed());  // it may have left at once, with what waited
+    note_sent(session_.output().removed());  // it may have left at once, behind queued frames
   } else if (ping_end_ != 0) {
     pinged_at_ = silence;  // no pong can come yet; send_timeout holds for the queue before it
   } else if (silence >= patience()) {
@@ -127,6 +130,7 @@ bool session_clock::check_silence(std::int64_t now, std::int64_t& next) noexcept
 // --- the other limits ----------------------------------------------------------------------------
 
 void session_clock::watch_sending() noexcept {
+  BECK_ASSERT(session_.output().is_writing(), "a limit for sending, and nothing is sent");
   sent_at_check_ = session_.output().sent();
   send_due_ = (duration(beck::detail::loop_time()) + session_.bounds().send_timeout).nanoseconds();
   arm(send_due_);
@@ -139,6 +143,7 @@ void session_clock::limit_end() noexcept {
 }
 
 void session_clock::stop() noexcept {
+  BECK_ASSERT(session_.is_lost(), "a WebSocket connection without time limits");
   close_due_ = INT64_MAX;
   try {
     static_cast<void>(timer_.cancel());

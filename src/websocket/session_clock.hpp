@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The time limits of a connection: a peer that is silent, or takes no bytes, and an end that takes
-// too long.
+// The time limits of a connection: for a peer that is silent or takes no bytes, and for the end.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +10,29 @@ namespace beck::websocket::detail {
 
 class session;
 
-/// The one timer of a session, and the times that it is set to. A silent peer gets a ping, and has
-/// to answer it. Times are nanoseconds of the context's steady clock. Thread: that of the context.
+/// The timer of a session, and the limits that it watches. A silent peer gets a ping, and has to
+/// answer it. Times are nanoseconds of the context's steady clock. Thread: that of the context.
 class session_clock {
  public:
   explicit session_clock(session& of);
 
-  // --- the silence of the peer: of all waits since its last byte
-  /// Notes that a coroutine waits for bytes of the peer, until one of the next two calls.
+  // --- the silence of the peer: the time of all waits since its last byte
+  /// Notes that a coroutine waits for bytes of the peer, until note_heard() or end_wait().
   void begin_wait() noexcept;
   void note_heard() noexcept;
   /// Notes that the wait has ended without bytes; does nothing if there is none.
   void end_wait() noexcept;
-  /// Notes that the bytes of the output before `removed` have left: the time for a pong begins when
-  /// the ping has been sent.
+  /// Notes that the first `removed` bytes of the output were sent. The time for a pong begins when
+  /// the ping was sent.
   void note_sent(std::uint64_t removed) noexcept {
     if (ping_end_ != 0 && removed >= ping_end_) note_ping_sent();
   }
 
-  /// Begins to watch that the peer takes bytes: any, in each period of limits::send_timeout.
+  /// Starts the limit for a peer that takes bytes: at least one in each limits::send_timeout.
+  /// Requires that the output is being written.
   void watch_sending() noexcept;
 
-  /// Limits the time that the end may take, from the first call on.
+  /// Starts the limit for the end of the connection. Later calls do nothing.
   void limit_end() noexcept;
   /// Ends all limits. Requires that the session is lost.
   void stop() noexcept;

@@ -39,8 +39,8 @@ task<io_result<>> stream::write_part(message_kind kind, const_buffer data, bool 
   return detail::frame_output::write_part(handle_->shared, kind, data, is_last);
 }
 
-error_code stream::send(const message& what) noexcept {
-  return handle_->shared->output().send(what);
+error_code stream::send(const message& shared) noexcept {
+  return handle_->shared->output().send(shared);
 }
 
 task<io_result<>> stream::close(close_code code, std::string_view reason) {
@@ -64,12 +64,12 @@ std::string_view stream::protocol() const noexcept { return handle_->shared->pro
 
 std::size_t stream::queued() const noexcept { return handle_->shared->output().queued(); }
 
-error_code stream::error() const noexcept { return handle_->shared->end(); }
+error_code stream::error() const noexcept { return handle_->shared->error(); }
 
 std::string stream::error_text() const {
   const detail::session& s = *handle_->shared;
   const limits& most = s.bounds();
-  const error_code ec = s.end();
+  const error_code ec = s.error();
   if (!ec) return {};
   std::string text = ec.message();
   const auto seconds = [](duration time) {

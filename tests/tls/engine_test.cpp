@@ -134,7 +134,7 @@ TEST_CASE(
         CHECK((feed(p.client, seal(p.server, "b"), none) == "b" || p.client.held() != 0));
       }
       for (const engine* e : {&p.client, &p.server}) {
-        if (e->state() == engine_state::failed) CHECK(!e->text().empty());
+        if (e->state() == engine_state::failed) CHECK(!e->error_text().empty());
       }
     }
   }
@@ -153,11 +153,11 @@ TEST_CASE("tls engine: a byte that is changed anywhere in a record ends the conn
       CAPTURE(at);
       CHECK(got.empty());
       CHECK(p.server.state() == engine_state::failed);
-      CHECK(p.server.code() == tls::error::protocol_broken);
+      CHECK(p.server.error() == tls::error::protocol_broken);
       CHECK(!answer.empty());  // an alert
       CHECK(feed(p.client, answer, answer).empty());
       CHECK(p.client.state() == engine_state::failed);
-      CHECK(!p.client.text().empty());
+      CHECK(!p.client.error_text().empty());
     }
   }
 }
@@ -175,7 +175,7 @@ TEST_CASE("tls engine: garbage is refused with a sentence") {
     feed(e, garbage, answer);
     if (e.state() == engine_state::shaking) continue;  // a long record that begins well
     CHECK(e.state() == engine_state::failed);
-    CHECK(!e.text().empty());
+    CHECK(!e.error_text().empty());
   }
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("tls engine: a record of 16 KiB and one byte is refused") {
   record += std::string(bytes, 'x');
   CHECK(feed(p.server, record, answer).empty());
   CHECK(p.server.state() == engine_state::failed);
-  CHECK(p.server.code() == tls::error::protocol_broken);
+  CHECK(p.server.error() == tls::error::protocol_broken);
 }
 
 TEST_CASE("tls engine: key updates are counted by time, and not for the life of a connection") {
@@ -212,7 +212,7 @@ TEST_CASE("tls engine: key updates are counted by time, and not for the life of 
     if (i == 0) now += second - 1;  // a second begins with the first of them
   }
   CHECK(p.server.state() == engine_state::failed);
-  CHECK(p.server.code() == tls::error::too_many_messages);
+  CHECK(p.server.error() == tls::error::too_many_messages);
 }
 
 TEST_CASE("tls engine: key updates are followed, but not without end") {
@@ -231,8 +231,8 @@ TEST_CASE("tls engine: key updates are followed, but not without end") {
     ++updates;
   }
   CHECK(updates == 33 - 10);
-  CHECK(p.server.code() == tls::error::too_many_messages);
-  CHECK(!p.server.text().empty());
+  CHECK(p.server.error() == tls::error::too_many_messages);
+  CHECK(!p.server.error_text().empty());
 }
 
 TEST_CASE("tls engine: renegotiation is refused, and the connection goes on") {
@@ -303,8 +303,8 @@ TEST_CASE("tls engine: a peer's alert is explained") {
   const std::string alert("\x15\x03\x03\x00\x02\x02\x28", 7);  // fatal, 40
   feed(p.client, alert, answer);
   CHECK(p.client.state() == engine_state::failed);
-  CHECK(p.client.code() == tls::error::alert_handshake_failure);
-  CHECK(std::string(p.client.text()).find("alert 40") != std::string::npos);
+  CHECK(p.client.error() == tls::error::alert_handshake_failure);
+  CHECK(std::string(p.client.error_text()).find("alert 40") != std::string::npos);
 }
 
 TEST_CASE("tls engine: errors of others on the thread are none of a connection, nor the reverse") {
@@ -358,8 +358,8 @@ TEST_CASE("tls engine: a close_notify in the middle of a handshake is an end, in
   for (engine* e : {&p.client, &p.server}) {
     feed(*e, close_notify, answer);
     CHECK(e->state() == engine_state::failed);
-    CHECK(e->code() == tls::error::truncated);
-    CHECK(std::string(e->text()).find("during the handshake") != std::string::npos);
+    CHECK(e->error() == tls::error::truncated);
+    CHECK(std::string(e->error_text()).find("during the handshake") != std::string::npos);
   }
 }
 
@@ -426,6 +426,6 @@ TEST_CASE("tls engine: a write fails while a message has come in part only, and 
   CHECK(client.state() == engine_state::open);
   const beck::const_buffer part("y", 1);
   CHECK(client.write(beck::const_buffer_span(&part, 1), 1) == 0);
-  CHECK(client.code() == tls::error::internal);
-  CHECK(std::string(client.text()).find("in part") != std::string::npos);
+  CHECK(client.error() == tls::error::internal);
+  CHECK(std::string(client.error_text()).find("in part") != std::string::npos);
 }

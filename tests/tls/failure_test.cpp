@@ -37,15 +37,15 @@ std::pair<beck::error_code, std::string> refused_by_server(Set set) {
     feed(client, std::exchange(to_client, {}), to_server);
   }
   REQUIRE(server.state() == engine_state::failed);
-  return {server.code(), std::string(server.text())};
+  return {server.error(), std::string(server.error_text())};
 }
 
 std::string text_of_server_fed(std::string_view bytes, error expected) {
   engine server(both_contexts::get().identity.state().make_session());
   std::string answer;
   feed(server, bytes, answer);
-  CHECK(server.code() == expected);
-  return std::string(server.text());
+  CHECK(server.error() == expected);
+  return std::string(server.error_text());
 }
 
 /// Returns a certificate with this name, which may hold any byte.
@@ -104,8 +104,9 @@ TEST_CASE("tls failure: a peer that speaks something else is not_tls") {
   output_of(client);
   std::string answer;
   feed(client, "HTTP/1.1 400 Bad Request\r\n\r\n", answer);
-  CHECK(client.code() == error::not_tls);
-  CHECK(std::string(client.text()).find("The server \"example.com\" does not speak TLS") == 0);
+  CHECK(client.error() == error::not_tls);
+  CHECK(std::string(client.error_text()).find("The server \"example.com\" does not speak TLS") ==
+        0);
 }
 
 TEST_CASE("tls failure: every alert of a peer has a code and a text") {

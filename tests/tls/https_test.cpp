@@ -92,18 +92,18 @@ struct https {
   http::client web;
 };
 
-/// TLS over carriers that take little at once.
+/// TLS over transports that take little at once.
 class narrow_layer final : public beck::stream_layer {
  public:
   explicit narrow_layer(beck::duration pause) : pause_(pause) {}
 
-  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
-    beck::owned_stream narrow(new tls::test::narrow_stream(std::move(carrier), 1000, pause_));
+  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream transport) override {
+    beck::owned_stream narrow(new tls::test::narrow_stream(std::move(transport), 1000, pause_));
     return both_contexts::get().identity.accept(std::move(narrow));
   }
-  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream carrier,
+  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream transport,
                                                     std::string_view name) override {
-    return both_contexts::get().trust.connect(std::move(carrier), name);
+    return both_contexts::get().trust.connect(std::move(transport), name);
   }
 
  private:
@@ -388,8 +388,8 @@ CONFORMANCE("https: pipelined responses before the end of the connection are who
     s.run([](https& site, int asked, std::size_t& bytes, error_code& why) -> task<> {
       const auto port = site.server.endpoint().port();
       const beck::any_io_executor on = site.ctx.get_executor();
-      auto carrier = co_await ip::connect_stream(on, std::string("127.0.0.1"), port);
-      auto shaking = both_contexts::get().trust.connect(std::move(carrier).value(), "127.0.0.1");
+      auto transport = co_await ip::connect_stream(on, std::string("127.0.0.1"), port);
+      auto shaking = both_contexts::get().trust.connect(std::move(transport).value(), "127.0.0.1");
       auto made = co_await std::move(shaking);
       REQUIRE(!made.error());
       const beck::owned_stream to = std::move(made).value();

@@ -25,7 +25,7 @@ namespace tls = beck::tls;
 
 namespace {
 
-/// Returns a carrier that takes less than a handshake at once: the rest needs memory to wait in.
+/// Returns a transport that takes less than a handshake at once: the rest needs memory to wait in.
 beck::owned_stream narrow(beck::test::stream_socket& of) {
   beck::owned_stream plain(new beck::socket_stream(std::move(of)));
   return beck::owned_stream(new narrow_stream(std::move(plain), 200));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A carrier that takes little at once, like a socket whose peer reads slowly, or takes nothing any
-// more: what TLS has encrypted then has to wait.
+// A transport that takes little at once, like a socket whose peer reads slowly, or takes nothing
+// any more: encrypted bytes then have to wait.
 #pragma once
 
 #include <beck/coro/this_coro.hpp>

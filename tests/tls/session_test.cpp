@@ -100,16 +100,16 @@ task<> send_last(session_ref to, std::string_view data) {
   CHECK(!ec);
   for (int i = 0; i < 1000 && !data.empty(); ++i) {
     const beck::const_buffer part(data.data(), data.size());
-    data.remove_prefix(to->write_last(beck::const_buffer_span(&part, 1), ec));
+    data.remove_prefix(to->output().write_last(beck::const_buffer_span(&part, 1), ec));
     REQUIRE((!ec || ec == beck::error::would_block));
     beck::steady_timer pause(to->executor(), beck::duration(1'000'000));
     if (ec) beck::ignore(co_await pause.async_wait());
   }
   CHECK(data.empty());
   const beck::const_buffer more("x", 1);
-  CHECK(to->write_now(beck::const_buffer_span(&more, 1), ec) == 0);
+  CHECK(to->output().write_now(beck::const_buffer_span(&more, 1), ec) == 0);
   CHECK(ec == beck::error::broken_pipe);
-  auto ended = co_await to->finish();
+  auto ended = co_await to->output().finish();
   CHECK(!ended.error());
 }
 
@@ -233,7 +233,7 @@ CONFORMANCE("tls session: a server prepares nothing for a client that says nothi
 
 namespace {
 
-/// A client and a server as sessions over narrow carriers.
+/// A client and a server as sessions over narrow transports.
 struct narrow_pair {
   explicit narrow_pair(stream_pair&& raw, std::size_t bytes = 1000)
       : client(
@@ -258,19 +258,19 @@ task<> send_with_updates(session_ref of, const std::string& text) {
     if (i % 3 == 0) SSL_key_update(of->engine().ssl(), SSL_KEY_UPDATE_REQUESTED);
     const beck::const_buffer piece(text.data() + at,
                                    std::min<std::size_t>(20'000, text.size() - at));
-    auto sent = co_await of->write_some(beck::const_buffer_span(&piece, 1));
+    auto sent = co_await of->output().write_some(beck::const_buffer_span(&piece, 1));
     ec = sent.error();
     at += sent.value_;
   }
   CHECK(!ec);
-  auto ended = co_await of->finish();
+  auto ended = co_await of->output().finish();
   CHECK(!ended.error());
 }
 
 task<> receive_all(session_ref from, std::string& text) {
   error_code ec = co_await session::handshake(from);
   while (!ec) {
-    auto got = co_await from->receive();
+    auto got = co_await from->input().receive();
     text.append(got.value_.data(), got.value_.size());
     ec = got.error();
   }
@@ -315,8 +315,8 @@ CONFORMANCE("tls session: a handshake of more bytes than a thread's memory is se
 
 namespace {
 
-/// A carrier whose two sides are functions. `take` gets bytes to send, and returns how many of them
-/// it takes; once it takes none, a write waits for `room`.
+/// A transport whose two sides are functions. `take` gets bytes to send, and returns how many of
+/// them it takes; once it takes none, a write waits for `room`.
 template <class Take, class Next>
 class scripted_stream final : public beck::byte_stream {
  public:
@@ -363,7 +363,7 @@ namespace {
 /// Writes a byte. `result` becomes the error.
 task<> write_behind(session_ref to, error_code& result) {
   const beck::const_buffer one("x", 1);
-  auto wrote = co_await to->write_some(beck::const_buffer_span(&one, 1));
+  auto wrote = co_await to->output().write_some(beck::const_buffer_span(&one, 1));
   result = wrote.error();
 }
 
@@ -388,9 +388,9 @@ int answered_rounds(std::size_t own) {
   };
   stream_pair raw(ctx);
   beck::manual_reset_event room;
-  beck::owned_stream carrier(new scripted_stream(std::move(raw.a), room, take, next));
+  beck::owned_stream transport(new scripted_stream(std::move(raw.a), room, take, next));
   const session_ref server(
-      new session(std::move(carrier), contexts.identity.state().make_session()));
+      new session(std::move(transport), contexts.identity.state().make_session()));
   error_code sent, waiting_write;
   int rounds = 0;
   run_task(ctx, [&]() -> task<> {
@@ -398,12 +398,13 @@ int answered_rounds(std::size_t own) {
     CHECK(!shaken);
     const std::string data(own, 'd');
     const beck::const_buffer first(data.data(), data.size());
-    if (own != 0) CHECK(server->write_now(beck::const_buffer_span(&first, 1), sent) == own);
+    if (own != 0)
+      CHECK(server->output().write_now(beck::const_buffer_span(&first, 1), sent) == own);
     for (; rounds < 10'000; ++rounds) {
-      auto got = co_await server->receive();
+      auto got = co_await server->input().receive();
       REQUIRE(!got.error());
       const beck::const_buffer nothing;
-      static_cast<void>(server->write_now(beck::const_buffer_span(&nothing, 1), sent));
+      static_cast<void>(server->output().write_now(beck::const_buffer_span(&nothing, 1), sent));
       if (sent && sent != beck::error::would_block) break;
       if (rounds == 100) {
         co_spawn(ctx, write_behind(server, waiting_write), beck::detached);
@@ -411,10 +412,10 @@ int answered_rounds(std::size_t own) {
       }
     }
     co_await pause(ctx, beck::duration(1));
-    CHECK(waiting_write == tls::error::too_many_messages);  // although the carrier is still full
-    room.set();  // what the carrier was given has stayed where it was
+    CHECK(waiting_write == tls::error::too_many_messages);  // although the transport is still full
+    room.set();  // the bytes in its memory have not changed
     const beck::const_buffer more("x", 1);
-    auto late = co_await server->write_some(beck::const_buffer_span(&more, 1));
+    auto late = co_await server->output().write_some(beck::const_buffer_span(&more, 1));
     CHECK(late.error() == tls::error::too_many_messages);
   });
   CHECK(sent == tls::error::too_many_messages);

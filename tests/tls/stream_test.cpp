@@ -353,7 +353,7 @@ CONFORMANCE("tls: a stream of the user's carries it as a socket does") {
 
 namespace {
 
-task<> use_as_carrier(beck::byte_stream& a, stream_socket& peer, bool& done) {
+task<> use_as_transport(beck::byte_stream& a, stream_socket& peer, bool& done) {
   const beck::const_buffer parts[] = {{nullptr, 0}, {"text", 4}};
   error_code ec;
   CHECK(a.write_now(beck::const_buffer_span(parts, 2), ec) == 0);
@@ -388,7 +388,7 @@ CONFORMANCE("tls: a stream of the user's keeps what a byte_stream promises") {
   std::size_t calls = 0;
   beck::detail::adapted_stream a(counting_stream(std::move(raw.a), calls));
   bool done = false;
-  co_spawn(ctx, use_as_carrier(a, raw.b, done), beck::detached);
+  co_spawn(ctx, use_as_transport(a, raw.b, done), beck::detached);
   ctx.run();
   CHECK(done);
 }

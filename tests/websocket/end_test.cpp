@@ -89,7 +89,7 @@ CONFORMANCE_ON(
   s.send(fd, upgrade_request());
   while (kept.empty()) s.ctx.poll();
   for (int i = 0; i < 20; ++i) s.ctx.poll();
-  ::close(fd);  // with the reply in it: this resets the connection
+  ::close(fd);  // with the response in it: this resets the connection
   s.peers.clear();
   const auto close = [&]() -> task<> {
     const std::string data(65'520, 'd');  // with its head just not so much that it is sent at once
@@ -116,7 +116,7 @@ CONFORMANCE_ON(beck::test::kernel,
   s.send(fd, upgrade_request());
   while (kept.empty()) s.ctx.poll();
   for (int i = 0; i < 20; ++i) s.ctx.poll();
-  ::close(fd);  // with the reply in it: this resets the connection
+  ::close(fd);  // with the response in it: this resets the connection
   s.peers.clear();
   const auto close = [&]() -> task<> {
     auto closed = co_await kept[0].close(close_code::normal, "a reason");
@@ -198,6 +198,22 @@ CONFORMANCE("websocket: a close inside a message in parts ends the writes that w
     s.ends.run_until([&] { return closed.has_value(); });
     CHECK(!closed->error());
   }
+}
+
+CONFORMANCE("websocket: the end of a server's grace ends writes that wait, also without a read") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
+  std::optional<io_result<>> waits;
+  s.start(s.server().write(text, as_buffer("b")), waits);
+  s.settle();
+  REQUIRE(!waits);
+  s.ends.stop(beck::duration());
+  s.settle();
+  REQUIRE(waits);
+  CHECK(waits->error() == beck::error::operation_aborted);
+  CHECK(s.server().error() == beck::error::operation_aborted);
+  CHECK(s.server().send(message(text, as_buffer("c"))) == beck::error::operation_aborted);
 }
 
 CONFORMANCE(

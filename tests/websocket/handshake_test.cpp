@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handshake: requests that a server refuses, and what it answers; replies that a client
+// The handshake: requests that a server refuses, and what it answers; responses that a client
 // refuses; subprotocols and origins.
 #include <beck/websocket/accept.hpp>
 
@@ -46,7 +46,7 @@ struct asked {
           ends.push_back(accepted.error());
           if (!accepted.error()) chosen = std::move(accepted).value().protocol();
         }) {}
-  /// Returns the reply to a request.
+  /// Returns the response to a request.
   std::string ask(const request_fields& f) {
     peer& one = s.start(f.text());
     s.run_until([&] {
@@ -66,14 +66,14 @@ struct asked {
 
 CONFORMANCE("websocket: a good request is answered, with the fields of the handler") {
   asked a;
-  const std::string reply = a.ask({});
-  CHECK(reply.starts_with("HTTP/1.1 101 Switching Protocols\r\n"));
-  CHECK(has(reply, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
-  CHECK(has(reply, "Upgrade: websocket\r\n"));
-  CHECK(has(reply, "Connection: upgrade\r\n"));
-  CHECK(has(reply, "X-Own: 1\r\n"));
-  CHECK(!has(reply, "Sec-WebSocket-Protocol"));
-  CHECK(!has(reply, "Sec-WebSocket-Extensions"));
+  const std::string response = a.ask({});
+  CHECK(response.starts_with("HTTP/1.1 101 Switching Protocols\r\n"));
+  CHECK(has(response, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
+  CHECK(has(response, "Upgrade: websocket\r\n"));
+  CHECK(has(response, "Connection: upgrade\r\n"));
+  CHECK(has(response, "X-Own: 1\r\n"));
+  CHECK(!has(response, "Sec-WebSocket-Protocol"));
+  CHECK(!has(response, "Sec-WebSocket-Extensions"));
   CHECK(a.ends == std::vector<error_code>{error_code()});
   const std::string extended =
       a.ask({.more = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"});
@@ -113,14 +113,14 @@ CONFORMANCE("websocket: every other request is refused with its status and its r
   };
   for (const auto& one : cases) {
     CAPTURE(one.fields.text());
-    const std::string reply = a.ask(one.fields);
-    CHECK(reply.starts_with("HTTP/1.1 " + std::string(one.status) + " "));
+    const std::string response = a.ask(one.fields);
+    CHECK(response.starts_with("HTTP/1.1 " + std::string(one.status) + " "));
     REQUIRE(!a.ends.empty());
     CHECK(a.ends.back() == one.why);
-    CHECK(has(reply, a.ends.back().message()));
-    CHECK(has(reply, "Sec-WebSocket-Version: 13\r\n") == (std::string(one.status) == "426"));
-    CHECK(has(reply, "Connection: upgrade\r\n") == (std::string(one.status) == "426"));
-    CHECK(has(reply, "Allow: GET\r\n") == (std::string(one.status) == "405"));
+    CHECK(has(response, a.ends.back().message()));
+    CHECK(has(response, "Sec-WebSocket-Version: 13\r\n") == (std::string(one.status) == "426"));
+    CHECK(has(response, "Connection: upgrade\r\n") == (std::string(one.status) == "426"));
+    CHECK(has(response, "Allow: GET\r\n") == (std::string(one.status) == "405"));
   }
   CHECK(a.s.server.stats().taken_over == 0);
 }
@@ -213,10 +213,10 @@ CONFORMANCE("websocket: a client asks for what its options say, and learns what 
 namespace {
 
 /// Connects to a server that answers with a script.
-error_code answered(const std::string& reply, const connect_options& how = connect_options(),
+error_code answered(const std::string& response, const connect_options& how = connect_options(),
                     std::string* request = nullptr) {
   http::test::client_site site({.redirects = 3});
-  site.server.will(reply, http::test::after::keep);
+  site.server.will(response, http::test::after::keep);
   site.server.will(http::test::ok("of a second request"));
   std::optional<error_code> done;
   stream made;
@@ -245,7 +245,7 @@ CONFORMANCE("websocket: a client verifies the answer to its request") {
   const request_field more[] = {{"X-More", "1"}};
   // The key is new each time, so no answer of a script can be right.
   CHECK(answered(switching(up + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"),
-                 {.protocols = "a, b", .fields = more}, &request) == stream_error::bad_reply);
+                 {.protocols = "a, b", .fields = more}, &request) == stream_error::bad_response);
   CHECK(request.starts_with("GET /chat?a=b HTTP/1.1\r\n"));
   CHECK(has(request, "Upgrade: websocket\r\n"));
   CHECK(has(request, "Connection: Upgrade\r\n"));
@@ -347,7 +347,7 @@ CONFORMANCE("websocket: the texts of the options are copied by the call") {
   CHECK(s.seen.find("chosen by the program") != std::string::npos);
 }
 
-TEST_CASE("websocket: replies that do not answer are told apart") {
+TEST_CASE("websocket: responses that do not answer are told apart") {
   const std::string accept_field = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
   const std::string up = "Upgrade: WebSocket\r\nConnection: x, Upgrade\r\n";
   std::string_view protocol;
@@ -357,7 +357,7 @@ TEST_CASE("websocket: replies that do not answer are told apart") {
     http::response_head head;
     const std::string text = switching(fields).replace(0, version.size(), version);
     REQUIRE(parser.parse(text, http::method::get, head) == http::parse_status::done);
-    return detail::check_reply(head, "dGhlIHNhbXBsZSBub25jZQ==", offered, protocol);
+    return detail::check_response(head, "dGhlIHNhbXBsZSBub25jZQ==", offered, protocol);
   };
   CHECK(is_good(up + accept_field));
   CHECK(protocol.empty());

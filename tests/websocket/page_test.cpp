@@ -54,7 +54,7 @@ TEST_CASE("docs/websocket.md has the default and the name of each limit") {
 }
 
 TEST_CASE("docs/websocket.md has a row for each error, and each has a text of its own") {
-  constexpr auto last = static_cast<std::size_t>(stream_error::bad_reply);
+  constexpr auto last = static_cast<std::size_t>(stream_error::bad_response);
   const auto rows = beck::test::rows_of(BECK_WEBSOCKET_PAGE, "| `stream_error` |");
   REQUIRE(rows.size() == last);
   for (std::size_t i = 0; i < last; ++i) {

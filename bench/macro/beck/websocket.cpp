@@ -58,8 +58,8 @@ struct server {
   beck_peer::counters counters{context};
 };
 
-beck::task<> session(server& s, http::request& request, http::response& reply) {
-  auto accepted = co_await websocket::accept(request, reply);
+beck::task<> session(server& s, http::request& request, http::response& response) {
+  auto accepted = co_await websocket::accept(request, response);
   if (!accepted) bench::fail("accept");
   websocket::stream ws = std::move(accepted).value();
   s.connected(ws);

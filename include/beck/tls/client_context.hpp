@@ -32,11 +32,11 @@ class client_context final : public stream_layer {
   ~client_context() override;
 
   /// Performs the handshake of a client with the server `name`, a host name or an address. Errors:
-  /// tls::error, invalid_argument for a name that is neither, those of the carrier. A result with
+  /// tls::error, invalid_argument for a name that is neither, those of the transport. A result with
   /// an error owns a stream whose error_text() explains it.
-  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override;
+  task<io_result<owned_stream>> connect(owned_stream transport, std::string_view name) override;
   /// Fails with operation_not_supported: a server needs a server_context.
-  task<io_result<owned_stream>> accept(owned_stream carrier) override;
+  task<io_result<owned_stream>> accept(owned_stream transport) override;
 
   /// Reads all files again, for connections made from now on, and forgets the sessions that could
   /// be resumed. If it throws, as the constructor, nothing has changed. Blocks while it reads.

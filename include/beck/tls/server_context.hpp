@@ -31,11 +31,11 @@ class server_context final : public stream_layer {
                  const server_options& options = server_options());
   ~server_context() override;
 
-  /// Performs the handshake of a server. Errors: tls::error, those of the carrier. A result with an
-  /// error owns a stream whose error_text() explains it.
-  task<io_result<owned_stream>> accept(owned_stream carrier) override;
+  /// Performs the handshake of a server. Errors: tls::error, those of the transport. A result with
+  /// an error owns a stream whose error_text() explains it.
+  task<io_result<owned_stream>> accept(owned_stream transport) override;
   /// Fails with operation_not_supported: a client needs a client_context.
-  task<io_result<owned_stream>> connect(owned_stream carrier, std::string_view name) override;
+  task<io_result<owned_stream>> connect(owned_stream transport, std::string_view name) override;
 
   /// Reads all files again, for connections accepted from now on; the others keep their identity.
   /// If it throws, as the constructor, nothing has changed. Blocks while it reads.

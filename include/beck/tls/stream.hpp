@@ -112,17 +112,17 @@ class [[nodiscard]] stream_step : public op<stream_step, void(error_code)> {
 /// async_write() and async_read_until() work on it.
 ///   tls::stream s(std::move(socket), trust, "example.com");
 ///   auto [ec, n] = co_await async_write(s, buffer("hello\n"));
-/// Thread: that of the carrier's context, which is an io_context. Lifetime: the TLS context
-/// outlives the handshake. The destructor closes the carrier and ends operations with
+/// Thread: that of the transport's context, which is an io_context. Lifetime: the TLS context
+/// outlives the handshake. The destructor closes the transport and ends operations with
 /// operation_aborted; without async_shutdown() the peer gets the error truncated. Move-only.
 class stream {
  public:
   /// Prepares a client's side over a connected stream. `name`: a host name or an address, for which
   /// the server's certificate must be valid. Throws std::bad_alloc, std::invalid_argument for a
   /// name that is neither.
-  stream(owned_stream carrier, client_context& trust, std::string_view name);
+  stream(owned_stream transport, client_context& trust, std::string_view name);
   /// Prepares a server's side over a connected stream. Throws std::bad_alloc.
-  stream(owned_stream carrier, server_context& identity);
+  stream(owned_stream transport, server_context& identity);
   /// As above, over a connected socket.
   template <class Protocol, class Executor>
   stream(basic_stream_socket<Protocol, Executor>&& socket, client_context& trust,
@@ -136,19 +136,19 @@ class stream {
   /// async_write_some over a socket, which it returns by lowest_layer(). Its operations have to end
   /// when they are cancelled through their cancellation slots, and when the socket is closed.
   template <beck::detail::layered_stream S>
-  stream(S carrier, client_context& trust, std::string_view name)
-      : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), trust, name) {}
+  stream(S transport, client_context& trust, std::string_view name)
+      : stream(owned_stream(new beck::detail::adapted_stream(std::move(transport))), trust, name) {}
   /// As above, a server's side.
   template <beck::detail::layered_stream S>
-  stream(S carrier, server_context& identity)
-      : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), identity) {}
+  stream(S transport, server_context& identity)
+      : stream(owned_stream(new beck::detail::adapted_stream(std::move(transport))), identity) {}
   stream(stream&& other) noexcept = default;
-  /// Closes its own carrier, as the destructor does, and takes over that of `other`.
+  /// Closes its own transport, as the destructor does, and takes over that of `other`.
   stream& operator=(stream&& other) noexcept;
   ~stream();
 
   /// Performs the handshake, unless it was done. Completes with (error_code): tls::error, or an
-  /// error of the carrier; error_text() explains it. The peer's certificate is verified then.
+  /// error of the transport; error_text() explains it. The peer's certificate is verified then.
   /// Cancellation: ends with operation_aborted; the next operation continues the handshake.
   detail::stream_step async_handshake() noexcept {
     return {of_, detail::stream_step::kind::handshake};
@@ -161,8 +161,8 @@ class stream {
 
   /// Receives at least one byte into the first buffer of `buffers` that is not empty. Completes
   /// with (error_code, std::size_t): eof after the peer's close_notify, tls::error::truncated after
-  /// an end without it, other codes of tls::error, or an error of the carrier; 0 bytes at once for
-  /// an empty buffer. Bytes of the buffer after the received ones may have changed, too.
+  /// an end without it, other codes of tls::error, or an error of the transport; 0 bytes at once
+  /// for an empty buffer. Bytes of the buffer after the received ones may have changed, too.
   /// Cancellation: ends with operation_aborted; no byte is lost.
   template <mutable_buffer_sequence B>
   detail::stream_read async_read_some(const B& buffers) noexcept {
@@ -178,7 +178,7 @@ class stream {
   /// Sends at least one byte of `buffers`, using the first 16 that are not empty. Completes with
   /// (error_code, std::size_t) when the bytes are encrypted and queued: like the bytes in a
   /// socket's buffer, they are sent in the background. At most 80 KiB are queued; a further write
-  /// waits. Errors: those of the carrier, also of an earlier write; broken_pipe after
+  /// waits. Errors: those of the transport, also of an earlier write; broken_pipe after
   /// async_shutdown().
   /// Cancellation: ends with operation_aborted, and then nothing was sent.
   template <const_buffer_sequence B>
@@ -191,7 +191,7 @@ class stream {
     return beck::detail::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
-  /// Ends the sending direction: sends the queued bytes, close_notify, and the carrier's end. The
+  /// Ends the sending direction: sends the queued bytes, close_notify, and the transport's end. The
   /// other direction can still be read. Completes with (error_code): error::timeout if that takes
   /// more than 2 s; another call then continues.
   detail::stream_step async_shutdown() noexcept {
@@ -216,9 +216,9 @@ class stream {
   /// Returns the common name of the peer's verified certificate, or its whole subject, shortened;
   /// an empty text without a certificate. Throws std::bad_alloc.
   beck::detail::fixed_text<100> peer() const;
-  /// Returns the executor of the carrier.
+  /// Returns the executor of the transport.
   any_io_executor get_executor() const noexcept;
-  /// Returns the carrier's socket, to cancel and to close it. Do not read or write it: its bytes
+  /// Returns the transport's socket, to cancel and to close it. Do not read or write it: its bytes
   /// are those of TLS.
   beck::detail::stream_object& socket() noexcept;
 

@@ -35,7 +35,7 @@ namespace functions {
 /// Makes a connection from the request of a handler. Checks method, version, key, Upgrade,
 /// Connection and Origin. If the request fails a check, accept() answers it, and the handler just
 /// ends. Ignores extensions that the client offers, such as permessage-deflate. Sends the fields
-/// that the handler has set in `reply`.
+/// that the handler has set in `response`.
 ///   task<> chat(http::request& q, http::response& r) {
 ///     auto accepted = co_await websocket::accept(q, r);
 ///     if (!accepted) co_return;
@@ -44,8 +44,8 @@ namespace functions {
 ///   }
 /// Requires a handler that is a coroutine, or an exchange. Errors: no_upgrade, bad_version,
 /// bad_key, bad_origin; broken_pipe if the connection is gone. Throws as response::take_over().
-/// Thread: that of the handler. Lifetime: `q` and `reply` live until the task ends.
-task<io_result<stream>> accept(http::request& q, http::response& reply,
+/// Thread: that of the handler. Lifetime: `q` and `response` live until the task ends.
+task<io_result<stream>> accept(http::request& q, http::response& response,
                                const accept_options& how = accept_options());
 
 }  // namespace functions

@@ -4,6 +4,7 @@
 // input, the heads of frames, and the mask. Nothing here allocates.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/base/buffer.hpp>
 #include <beck/websocket/error.hpp>
 #include <cstddef>
@@ -125,7 +126,10 @@ class frame_decoder {
   /// Returns the text of the close frame; valid as long as the decoder.
   std::string_view peer_reason() const noexcept;
   /// Returns why the input was refused. Requires that decode() has returned refused.
-  stream_error reason() const noexcept { return reason_; }
+  stream_error reason() const noexcept {
+    BECK_ASSERT(stage_ == stage::refused, "the reason of a decoder that refused nothing");
+    return reason_;
+  }
 
  private:
   enum class stage : std::uint8_t { head, data, control, closed, refused };

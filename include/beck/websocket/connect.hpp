@@ -41,7 +41,7 @@ namespace functions {
 ///   auto made = co_await websocket::connect(web, "ws://chat.example/rooms/1", {.fields = more});
 ///   if (!made) co_return;
 ///   websocket::stream ws = std::move(made).value();
-/// Errors: bad_url; bad_reply; those of http::call::async_finish(); for an answer with another
+/// Errors: bad_url; bad_response; those of http::call::async_finish(); for an answer with another
 /// status than 101 a code of rejection_category(), whose value is the status. Throws
 /// std::invalid_argument if a name or a value of `how.fields` contains a line end, or a name a
 /// colon, since the result would be another field; for a name that the client writes the call

@@ -71,12 +71,12 @@ enum class stream_error : int {
   queue_full,       ///< more than limits::queue_bytes queued, and limits::drop_when_full
   write_cancelled,  ///< a write was cancelled after it had sent a part of its message
   // handshakes
-  no_upgrade,   ///< a request that does not ask for WebSocket: 400, 405 or 426
-  bad_version,  ///< another version than 13: 426
-  bad_key,      ///< Sec-WebSocket-Key is not 16 bytes in base64: 400
-  bad_origin,   ///< accept_options::origins does not have the page's origin: 403
-  bad_url,      ///< neither ws: nor wss:
-  bad_reply,    ///< 101 with fields that do not answer the request
+  no_upgrade,    ///< a request that does not ask for WebSocket: 400, 405 or 426
+  bad_version,   ///< another version than 13: 426
+  bad_key,       ///< Sec-WebSocket-Key is not 16 bytes in base64: 400
+  bad_origin,    ///< accept_options::origins does not have the page's origin: 403
+  bad_url,       ///< neither ws: nor wss:
+  bad_response,  ///< 101 with fields that do not answer the request
 };
 
 /// Returns the category of stream_error. The late ones compare equal to errc::timed_out, cut_short

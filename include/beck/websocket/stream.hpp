@@ -89,8 +89,8 @@ class stream {
   /// together. Errors: would_block if the message does not fit into the queue now; it is not sent.
   /// With limits::drop_when_full queue_full instead, and the connection is ended; message_size if
   /// it never fits; no_memory; the connection's. Does not overtake the parts of a message, but may
-  /// overtake waiting writes. Requires that `what` is not empty.
-  [[nodiscard]] error_code send(const message& what) noexcept;
+  /// overtake waiting writes. Requires that `shared` is not empty.
+  [[nodiscard]] error_code send(const message& shared) noexcept;
 
   /// Ends the connection: sends a close frame after the queued messages, and waits for the peer's
   /// close frame and the end of the socket, for at most limits::close_timeout. Drops messages that

@@ -281,6 +281,7 @@ void connection::lose() noexcept {
   responses_.wake();
   if (active_ != nullptr && active_->handler.is_taken()) worker_->room().note_left(*this);
   if (was_alone) worker_->remove(*this);
+  if (owner_of_tunnel != nullptr) owner_of_tunnel->take_cut();
 }
 
 void connection::close() noexcept {

@@ -60,6 +60,17 @@ enum class connection_event : std::uint8_t {
   lose,       ///< the socket is closed
 };
 
+/// The owner of a tunnel, which may have coroutines that wait without an operation on the stream.
+class tunnel_owner {
+ public:
+  /// Called when the server has closed the connection, after the grace of a stop. Must not destroy
+  /// the tunnel.
+  virtual void take_cut() noexcept = 0;
+
+ protected:
+  ~tunnel_owner() = default;
+};
+
 /// A connection. Its coroutine owns it; operations under way share the ownership. Thread: that of
 /// its context.
 class connection : public std::enable_shared_from_this<connection> {
@@ -141,6 +152,8 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_counted = false;  ///< by its address, in the worker
   bool is_local = false;    ///< accepted from a UNIX socket
   bool is_evicted = false;  ///< closed for a new connection
+  /// Is told if the server closes the connection before the tunnel has ended.
+  tunnel_owner* owner_of_tunnel = nullptr;
 
  private:
   class handler_call;

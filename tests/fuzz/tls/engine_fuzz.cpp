@@ -147,12 +147,12 @@ class play {
                 other.written.compare(0, one.read.size(), one.read) == 0,
             "other bytes were read than were written");
     if (one.e.state() != engine_state::failed) return;
-    require(static_cast<bool>(one.e.code()), "a failure without a code");
-    require(!one.e.text().empty(), "a failure without a sentence");
+    require(static_cast<bool>(one.e.error()), "a failure without a code");
+    require(!one.e.error_text().empty(), "a failure without a sentence");
     // Without a change of the bytes only key updates without end are a reason to fail.
-    if (!spoilt_ && one.e.code() != error::too_many_messages)
-      std::fprintf(stderr, "%s\n", std::string(one.e.text()).c_str());
-    require(spoilt_ || one.e.code() == error::too_many_messages, "a good peer is refused");
+    if (!spoilt_ && one.e.error() != error::too_many_messages)
+      std::fprintf(stderr, "%s\n", std::string(one.e.error_text()).c_str());
+    require(spoilt_ || one.e.error() == error::too_many_messages, "a good peer is refused");
   }
 
   end_point client_, server_;

@@ -28,13 +28,13 @@ void answer(const detail::upgrade_check& good) {
   http::response_parser parser;
   http::response_head head;
   require(parser.parse(text, http::method::get, head) == http::parse_status::done,
-          "an answer is no reply");
+          "an answer is no response");
   std::string_view protocol;
-  require(detail::check_reply(head, good.key, spoken, protocol), "an answer is not accepted");
+  require(detail::check_response(head, good.key, spoken, protocol), "an answer is not accepted");
   require_equal(protocol, good.protocol, "another protocol");
   std::string other(good.key);
   other[0] = other[0] == 'A' ? 'B' : 'A';
-  require(!detail::check_reply(head, other, spoken, protocol), "an answer to another key");
+  require(!detail::check_response(head, other, spoken, protocol), "an answer to another key");
 }
 
 void check_request(std::string_view input) {
@@ -56,12 +56,12 @@ void check_request(std::string_view input) {
   answer(checked);
 }
 
-void check_reply(std::string_view input) {
+void check_response(std::string_view input) {
   http::response_parser parser;
   http::response_head head;
   if (parser.parse(input, http::method::get, head) != http::parse_status::done) return;
   std::string_view protocol;
-  if (!detail::check_reply(head, sample_key, spoken, protocol)) return;
+  if (!detail::check_response(head, sample_key, spoken, protocol)) return;
   require(head.get(http::field::sec_websocket_accept) == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=",
           "a wrong answer is accepted");
   require(!head.has(http::field::sec_websocket_extensions), "an extension is accepted");
@@ -72,7 +72,7 @@ void check_reply(std::string_view input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const exact_copy input(beck::http::fuzz::text_of(data, size));
   check_request(input.view());
-  check_reply(input.view());
+  check_response(input.view());
   const std::string url = detail::http_url(input.view());
   require(url.empty() || url.starts_with("http:") || url.starts_with("https:"), "a foreign URL");
   return 0;
