@@ -93,7 +93,9 @@
 #include <beck/net/stream_socket.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/net/udp.hpp>
+#include <beck/run/any_completion_handler.hpp>
 #include <beck/run/any_io_executor.hpp>
+#include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/associated.hpp>
 #include <beck/run/async_result.hpp>
@@ -104,6 +106,7 @@
 #include <beck/run/concurrency.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/op.hpp>
+#include <beck/run/parallel_group.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/properties.hpp>
 #include <beck/run/redirect_error.hpp>
