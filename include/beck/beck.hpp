@@ -106,7 +106,6 @@
 #include <beck/run/concurrency.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/op.hpp>
-#include <beck/run/parallel_group.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/properties.hpp>
 #include <beck/run/redirect_error.hpp>

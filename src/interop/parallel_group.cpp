@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include <beck/base/assert.hpp>
-#include <beck/run/parallel_group.hpp>
+#include <beck/interop/parallel_group.hpp>
 #include <beck/run/strand.hpp>
 
 namespace beck::detail {

@@ -7,11 +7,11 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/interop/parallel_group.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
-#include <beck/run/parallel_group.hpp>
 #include <beck/run/thread_pool.hpp>
 #include <memory>
 #include <optional>
