@@ -121,9 +121,8 @@ class any_completion_handler;
 
 /// A move-only handler for void(A...), called at most once. Its associated executor, allocator and
 /// cancellation slot are those of the handler inside, so an operation that is started with it
-/// behaves as with that handler; but it has no immediate executor: a result that is there at once is
-/// delivered through the queue.
-/// docs/tour.md shows such an operation.
+/// behaves as with that handler; but it has no immediate executor: a result that is there at once
+/// is delivered through the queue. docs/tour.md shows such an operation.
 ///
 /// Memory: one block from the allocator of the handler inside, freed before the handler is called.
 /// Thread: as the handler inside; one object from one thread at a time.

@@ -136,8 +136,8 @@ template <class Token, class... Values>
 using consign_t = detail::token_adapter<detail::consigning_adapter<Values...>, Token>;
 
 /// Returns a token that passes `values` (decayed copies) to `token` behind the results of the
-/// operation: void(error_code) becomes void(error_code, Values...). A co_await that has no more than
-/// two values behind the error returns them as usual; as_tuple around it returns any number.
+/// operation: void(error_code) becomes void(error_code, Values...). A co_await that has no more
+/// than two values behind the error returns them as usual; as_tuple around it returns any number.
 template <class Token, class... Values>
 auto append(Token&& token, Values&&... values) {
   using type = append_t<std::decay_t<Token>, std::decay_t<Values>...>;
