@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <beck/base/error.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/run/cancellation.hpp>
 
 namespace beck {
@@ -38,6 +39,8 @@ class wait_for_one {
 
 namespace detail {
 
+namespace functions {
+
 /// Whether a completion reports a failure. One without an error is a success.
 inline bool is_failure() noexcept { return false; }
 template <class First, class... A>
@@ -50,6 +53,8 @@ bool is_failure(const First& first, const A&...) noexcept {
     return false;
   }
 }
+
+}  // namespace functions
 
 }  // namespace detail
 

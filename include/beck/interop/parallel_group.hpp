@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/many_results.hpp>
 #include <beck/interop/cancellation_condition.hpp>
 #include <beck/run/op.hpp>
@@ -160,6 +161,8 @@ struct group_signature<Order, void(A...), void(B...), More...>
 /// Throws std::invalid_argument.
 [[noreturn]] void refuse_empty_group();
 
+namespace functions {
+
 /// The executor of an operation that knows one, else the one of the calling coroutine or handler.
 template <class Op>
 any_io_executor executor_of_operation(const Op& operation) {
@@ -170,12 +173,14 @@ any_io_executor executor_of_operation(const Op& operation) {
   }
 }
 
+}  // namespace functions
+
 /// A group of operations of any types.
 template <class Handler, class Condition, class... Ops>
 class fixed_group final : public group_run {
  public:
   static void run(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations) {
-    auto* self = ::new (allocate_block(sizeof(fixed_group)))
+    auto* self = ::new (detail::allocate_block(sizeof(fixed_group)))
         fixed_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
                     static_cast<std::tuple<Ops...>&&>(operations));
     self->open(self->done_.get_executor(), self->order_.data(), sizeof...(Ops));
@@ -215,7 +220,7 @@ class fixed_group final : public group_run {
     fixed_group* group;
     ~freeing() {
       group->~fixed_group();
-      free_block(group);
+      detail::free_block(group);
     }
   };
 
@@ -243,7 +248,7 @@ class range_group final : public group_run {
     const std::size_t count = operations.size();
     std::vector<std::size_t> order(count);
     std::vector<group_member<typename Op::signature>> members(count);
-    auto* self = ::new (allocate_block(sizeof(range_group)))
+    auto* self = ::new (detail::allocate_block(sizeof(range_group)))
         range_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
                     static_cast<std::vector<Op>&&>(operations));
     self->members_.swap(members);
@@ -289,7 +294,7 @@ class range_group final : public group_run {
     range_group* group;
     ~freeing() {
       group->~range_group();
-      free_block(group);
+      detail::free_block(group);
     }
   };
 
