@@ -35,7 +35,7 @@ DETAIL = {
     """,
     "run": """
         awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
-        launch loop_command queue_entry reports_error result_slot runner scope throws_error
+        launch loop_command many_results queue_entry reports_error result_slot runner scope throws_error
         timer_entry token_adapter token_scope
     """,
     "coro": """

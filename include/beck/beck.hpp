@@ -93,7 +93,9 @@
 #include <beck/net/stream_socket.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/net/udp.hpp>
+#include <beck/run/any_completion_handler.hpp>
 #include <beck/run/any_io_executor.hpp>
+#include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/associated.hpp>
 #include <beck/run/async_result.hpp>

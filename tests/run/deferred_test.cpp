@@ -280,7 +280,7 @@ TEST_CASE("a deferred operation is inert and takes another token later") {
         beck::post(context, [handler = std::move(handler)]() mutable { std::move(handler)(1); });
       },
       beck::deferred);
-  static_assert(beck::detail::async_operation<decltype(operation)>);
+  static_assert(beck::async_operation<decltype(operation)>);
   CHECK(started == 0);
   auto again = std::move(operation)(beck::deferred);
   CHECK(started == 0);

@@ -13,23 +13,38 @@
 namespace beck::detail {
 
 /// The outcome of an operation whose signature carries no error: void(), void(T) or void(T, U).
+/// `spread(handler, first...)` calls the handler with `first...` and the values. More values are in
+/// detail/many_results.hpp, which needs <tuple>.
 template <class... T>
 struct bare_result;
 template <>
 struct bare_result<> {
   bare_result() noexcept {}
   void value() && noexcept {}
+  template <class H, class... First>
+  void spread(H&& handler, First&&... first) && {
+    static_cast<H&&>(handler)(static_cast<First&&>(first)...);
+  }
 };
 template <class T>
 struct bare_result<T> {
   explicit bare_result(T v) : value_(static_cast<T&&>(v)) {}
   T value() && { return static_cast<T&&>(value_); }
+  template <class H, class... First>
+  void spread(H&& handler, First&&... first) && {
+    static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(value_));
+  }
   T value_;
 };
 template <class T, class U>
 struct bare_result<T, U> {
   bare_result(T first, U second) : value_(static_cast<T&&>(first), static_cast<U&&>(second)) {}
   std::pair<T, U> value() && { return static_cast<std::pair<T, U>&&>(value_); }
+  template <class H, class... First>
+  void spread(H&& handler, First&&... first) && {
+    static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(value_.first),
+                              static_cast<U&&>(value_.second));
+  }
   std::pair<T, U> value_;
 };
 
@@ -47,8 +62,8 @@ struct exception_result {
   [[no_unique_address]] bare_result<T...> values_;
 };
 
-/// Maps a signature's arguments to the result. Signatures with more than two values besides the
-/// error are awaited through as_tuple.
+/// Maps a signature's arguments to the result. Signatures with more than two values behind
+/// an error_code are awaited through as_tuple.
 template <class... A>
 struct awaited_result {
   using type = bare_result<A...>;
@@ -72,25 +87,15 @@ inline constexpr bool is_io_result<io_result<T...>> = true;
 
 namespace functions {
 
-/// Calls `handler(first..., arguments of the completion)`.
-template <class H, class... First>
-void call_with_result(H&& handler, bare_result<>&&, First&&... first) {
-  static_cast<H&&>(handler)(static_cast<First&&>(first)...);
-}
-template <class H, class T, class... First>
-void call_with_result(H&& handler, bare_result<T>&& r, First&&... first) {
-  static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(r.value_));
-}
-template <class H, class T, class U, class... First>
-void call_with_result(H&& handler, bare_result<T, U>&& r, First&&... first) {
-  static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(r.value_.first),
-                            static_cast<U&&>(r.value_.second));
+/// Calls `handler(arguments of the completion)`.
+template <class H, class... T>
+void call_with_result(H&& handler, bare_result<T...>&& r) {
+  static_cast<bare_result<T...>&&>(r).spread(static_cast<H&&>(handler));
 }
 template <class H, class... T>
 void call_with_result(H&& handler, exception_result<T...>&& r) {
-  functions::call_with_result(static_cast<H&&>(handler),
-                              static_cast<bare_result<T...>&&>(r.values_),
-                              static_cast<std::exception_ptr&&>(r.exception_));
+  static_cast<bare_result<T...>&&>(r.values_).spread(
+      static_cast<H&&>(handler), static_cast<std::exception_ptr&&>(r.exception_));
 }
 template <class H>
 void call_with_result(H&& handler, io_result<>&& r) {

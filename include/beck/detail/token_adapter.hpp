@@ -19,7 +19,7 @@ class association_adapter {};
 /// does not change it. Other adapters have these members:
 ///   template <class Signature> using signature   the signature for the inner token
 ///   adapt<Signature>(handler)                     makes a handler of `Signature` from the handler
-///                                                 of the inner token
+///                                                 of the inner token; called once, on an rvalue
 ///   template <class Signature> maps_result        true: an await calls map() instead
 ///   map(result...)                                returns the value of the co_await expression;
 ///                                                 takes no argument for void
@@ -42,9 +42,9 @@ class token_adapter : public Adapter {
  public:
   using target_type = Token;
 
-  template <class T>
-  constexpr token_adapter(const Adapter& adapter, T&& token)
-      : Adapter(adapter), token_(static_cast<T&&>(token)) {}
+  template <class A, class T>
+  constexpr token_adapter(A&& adapter, T&& token)
+      : Adapter(static_cast<A&&>(adapter)), token_(static_cast<T&&>(token)) {}
 
   Token& get() & noexcept { return token_; }
   Token&& get() && noexcept { return static_cast<Token&&>(token_); }
@@ -72,11 +72,13 @@ namespace functions {
 
 /// Returns the handler for the operation, made from the handler of the inner token.
 template <class Signature, class Adapter, class Handler>
-auto adapt_handler(const Adapter& adapter, Handler&& handler) {
+auto adapt_handler(Adapter&& adapter, Handler&& handler) {
   if constexpr (std::is_base_of_v<association_adapter, Adapter>) {
-    return token_adapter<Adapter, std::decay_t<Handler>>(adapter, static_cast<Handler&&>(handler));
+    return token_adapter<Adapter, std::decay_t<Handler>>(static_cast<Adapter&&>(adapter),
+                                                         static_cast<Handler&&>(handler));
   } else {
-    return adapter.template adapt<Signature>(static_cast<Handler&&>(handler));
+    return static_cast<Adapter&&>(adapter).template adapt<Signature>(
+        static_cast<Handler&&>(handler));
   }
 }
 
@@ -89,8 +91,8 @@ class [[nodiscard]] mapped_operation : public Op {
  public:
   using signature = adapted_signature_t<Adapter, typename Op::signature>;
 
-  mapped_operation(const Adapter& adapter, Op&& inert)
-      : Op(static_cast<Op&&>(inert)), adapter_(adapter) {}
+  mapped_operation(Adapter&& adapter, Op&& inert)
+      : Op(static_cast<Op&&>(inert)), adapter_(static_cast<Adapter&&>(adapter)) {}
 
   auto await_resume() {
     if constexpr (std::is_void_v<decltype(Op::await_resume())>) {
@@ -105,7 +107,8 @@ class [[nodiscard]] mapped_operation : public Op {
   template <class Token>
   auto operator()(Token&& token) && {
     using adapted = token_adapter<Adapter, std::decay_t<Token>>;
-    return detail::launch(static_cast<Op&&>(*this), adapted(adapter_, static_cast<Token&&>(token)));
+    return detail::launch(static_cast<Op&&>(*this),
+                          adapted(static_cast<Adapter&&>(adapter_), static_cast<Token&&>(token)));
   }
 
  private:
@@ -116,9 +119,9 @@ class [[nodiscard]] mapped_operation : public Op {
 template <class Adapter, class Signature, class Initiation>
 class adapted_initiation {
  public:
-  template <class I>
-  adapted_initiation(const Adapter& adapter, I&& initiation)
-      : adapter_(adapter), initiation_(static_cast<I&&>(initiation)) {}
+  template <class A, class I>
+  adapted_initiation(A&& adapter, I&& initiation)
+      : adapter_(static_cast<A&&>(adapter)), initiation_(static_cast<I&&>(initiation)) {}
 
   auto get_executor() const
     requires requires(const Initiation& i) { i.get_executor(); }
@@ -129,7 +132,8 @@ class adapted_initiation {
   template <class Handler, class... Args>
   auto operator()(Handler&& handler, Args&&... args) {
     return static_cast<Initiation&&>(initiation_)(
-        detail::adapt_handler<Signature>(adapter_, static_cast<Handler&&>(handler)),
+        detail::adapt_handler<Signature>(static_cast<Adapter&&>(adapter_),
+                                         static_cast<Handler&&>(handler)),
         static_cast<Args&&>(args)...);
   }
 
@@ -140,7 +144,7 @@ class adapted_initiation {
     }
   {
     using op = std::decay_t<decltype(static_cast<Initiation&&>(initiation_).operation())>;
-    return mapped_operation<Adapter, op>(adapter_,
+    return mapped_operation<Adapter, op>(static_cast<Adapter&&>(adapter_),
                                          static_cast<Initiation&&>(initiation_).operation());
   }
 
@@ -159,7 +163,9 @@ class async_result<detail::token_adapter<Adapter, Token>, Signature> {
   static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
     using inner = async_result<Token, detail::adapted_signature_t<Adapter, Signature>>;
     using adapted = detail::adapted_initiation<Adapter, Signature, std::decay_t<Initiation>>;
-    return inner::initiate(adapted(token, static_cast<Initiation&&>(initiation)),
+    // Each half of the token is moved, if the token may be, into its place.
+    using half = std::conditional_t<std::is_lvalue_reference_v<Tok>, const Adapter&, Adapter&&>;
+    return inner::initiate(adapted(static_cast<half>(token), static_cast<Initiation&&>(initiation)),
                            static_cast<Tok&&>(token).get(), static_cast<Args&&>(args)...);
   }
 };

@@ -126,12 +126,13 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
   }
 }
 
-namespace detail {
-
-/// A packaged operation: it names its signature and takes a token.
+/// An operation that has not started, as initiating functions return it with the token deferred: it
+/// names its signature, and it is started with `std::move(operation)(token)`.
 template <class Op>
 concept async_operation = requires { typename std::decay_t<Op>::signature; };
 
-}  // namespace detail
+/// The signature of an operation.
+template <async_operation Op>
+using completion_signature_of_t = typename std::decay_t<Op>::signature;
 
 }  // namespace beck

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: BSL-1.0
+// parallel groups: operations that run side by side as one operation, which completes with the
+// results of all. A condition says when the end of one cancels the others. With Asio's names and
+// meaning (asio/experimental/parallel_group.hpp). Coroutines have when_all and when_any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <beck/detail/functions.hpp>
+#include <beck/detail/many_results.hpp>
+#include <beck/interop/cancellation_condition.hpp>
+#include <beck/run/op.hpp>
+
+namespace beck {
+
+namespace detail {
+
+/// Counts the members of a group under way, notes the order of their ends, and passes requests to
+/// cancel on. It frees itself behind the last end. Thread: inside its executor.
+class group_run {
+ public:
+  group_run(const group_run&) = delete;
+  group_run& operator=(const group_run&) = delete;
+
+  /// Returns the executor on which the members end.
+  const any_io_executor& executor() const noexcept { return executor_; }
+  /// Takes the end of a member, which asks for the request `asks` to the others.
+  void take_end(std::size_t index, cancellation_type asks);
+  /// Takes note that a member will never end: its handler was destroyed.
+  void take_loss();
+
+ protected:
+  group_run() noexcept = default;
+  virtual ~group_run() = default;
+
+  /// Starts the members: now, or on a strand if entries run in parallel on `home`. `order` has room
+  /// for `count` indices. If a member fails to start, those before it are cancelled, the handler is
+  /// dropped, and the exception passes through.
+  void open(const any_io_executor& home, std::size_t* order, std::size_t count);
+
+  /// Starts the members from `next` on, which counts them, the one that throws included.
+  virtual void start_members(std::size_t& next) = 0;
+  /// Requests cancellation of the members that have not ended.
+  virtual void emit(cancellation_type type) = 0;
+  /// Passes the results to the handler, or drops it if a member was lost; frees the group.
+  virtual void finish(bool lost) = 0;
+  /// Drops the handler.
+  virtual void abandon() noexcept = 0;
+  /// Returns the slot of the handler.
+  virtual cancellation_slot slot() const noexcept = 0;
+
+ private:
+  class start_entry : public queue_entry {
+   public:
+    group_run* group = nullptr;
+  };
+  class request_hook : public cancellation_hook {
+   public:
+    request_hook() noexcept
+        : cancellation_hook([](cancellation_hook& self, cancellation_type type) {
+            static_cast<request_hook&>(self).group->request(type);
+          }) {}
+    group_run* group = nullptr;
+  };
+
+  void start();
+  void request(cancellation_type type);
+  void leave();
+  void give_up();
+
+  any_io_executor executor_;
+  request_hook hook_;
+  start_entry entry_;
+  std::size_t* order_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t pending_ = 0;  // members that have not ended, and one for the start
+  std::size_t ended_ = 0;
+  cancellation_type asked_ = cancellation_type::none;
+  bool is_starting_ = true;
+  bool is_lost_ = false;
+};
+
+/// The place of one operation in a group: it receives the result.
+template <class Signature>
+class group_member;
+template <class... A>
+class group_member<void(A...)> : public result_slot<A...> {
+ public:
+  using values = std::tuple<A...>;
+
+  /// Starts `operation`, whose end asks `condition` for a request.
+  template <class Op, class Condition>
+  void start(group_run& group, std::size_t index, Op&& operation, Condition& condition) {
+    group_ = &group;
+    index_ = index;
+    condition_ = &condition;
+    ask_ = [](void* asked, const values& results) {
+      return std::apply(*static_cast<Condition*>(asked), results);
+    };
+    this->begin(group.executor(), &deliver, signal_.slot());
+    const initiating_call call(static_cast<completion_slot*>(this));
+    try {
+      static_cast<Op&&>(operation)(result_handler<A...>(*this));
+    } catch (...) {
+      this->sever();
+      this->end_work();
+      throw;
+    }
+    if (call.result() == initiating_call::outcome::pending) {
+      is_pending_ = true;
+      return;
+    }
+    this->end_work();
+    end(call.result() == initiating_call::outcome::completed);
+  }
+  void emit(cancellation_type type) {
+    if (is_pending_) signal_.emit(type);
+  }
+  /// Returns the results. Requires that the operation has ended.
+  values take() { return static_cast<values&&>(*values_); }
+
+ private:
+  static void deliver(queue_entry* entry, runner* where) {
+    auto* self = static_cast<group_member*>(entry);
+    self->is_pending_ = false;
+    if (where != nullptr) ++where->counters.delivered;
+    self->end(where != nullptr);
+  }
+  void end(bool has_result) {
+    if (!has_result) return group_->take_loss();
+    detail::call_with_result([this](auto&&... v) { values_.emplace(static_cast<A>(v)...); },
+                             static_cast<typename result_slot<A...>::result_type&&>(this->get()));
+    group_->take_end(index_, ask_(condition_, *values_));
+  }
+
+  group_run* group_ = nullptr;
+  std::size_t index_ = 0;
+  void* condition_ = nullptr;
+  cancellation_type (*ask_)(void*, const values&) = nullptr;
+  cancellation_signal signal_;
+  std::optional<values> values_;
+  bool is_pending_ = false;
+};
+
+/// The signature of a group: the order of the ends, then the results of each operation.
+template <class Order, class... Signatures>
+struct group_signature;
+template <class Order, class... A>
+struct group_signature<Order, void(A...)> {
+  using type = void(Order, A...);
+};
+template <class Order, class... A, class... B, class... More>
+struct group_signature<Order, void(A...), void(B...), More...>
+    : group_signature<Order, void(A..., B...), More...> {};
+
+/// Throws std::invalid_argument.
+[[noreturn]] void refuse_empty_group();
+
+namespace functions {
+
+/// The executor of an operation that knows one, else the one of the calling coroutine or handler.
+template <class Op>
+any_io_executor executor_of_operation(const Op& operation) {
+  if constexpr (requires { callback_start<Op>::executor(operation); }) {
+    return callback_start<Op>::executor(operation);
+  } else {
+    return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
+  }
+}
+
+}  // namespace functions
+
+/// A group of operations of any types.
+template <class Handler, class Condition, class... Ops>
+class fixed_group final : public group_run {
+ public:
+  static void run(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations) {
+    auto* self = ::new (detail::allocate_block(sizeof(fixed_group)))
+        fixed_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
+                    static_cast<std::tuple<Ops...>&&>(operations));
+    self->open(self->done_.get_executor(), self->order_.data(), sizeof...(Ops));
+  }
+
+ private:
+  fixed_group(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations)
+      : done_(static_cast<Handler&&>(done)),
+        condition_(static_cast<Condition&&>(condition)),
+        operations_(static_cast<std::tuple<Ops...>&&>(operations)) {}
+
+  template <std::size_t... I>
+  void start_each(std::size_t& next, std::index_sequence<I...>) {
+    (std::get<I>(members_).start(*this, next++, static_cast<Ops&&>(std::get<I>(operations_)),
+                                 condition_),
+     ...);
+  }
+  void start_members(std::size_t& next) override {
+    start_each(next, std::index_sequence_for<Ops...>());
+  }
+  void emit(cancellation_type type) override {
+    std::apply([type](auto&... member) { (member.emit(type), ...); }, members_);
+  }
+  void finish(bool lost) override {
+    const freeing at_end{this};
+    if (lost) return;
+    std::apply(done_, std::apply(
+                          [this](auto&... member) {
+                            return std::tuple_cat(std::make_tuple(order_), member.take()...);
+                          },
+                          members_));
+  }
+  void abandon() noexcept override { const Handler dropped(static_cast<Handler&&>(done_)); }
+  cancellation_slot slot() const noexcept override { return done_.get_cancellation_slot(); }
+
+  struct freeing {
+    fixed_group* group;
+    ~freeing() {
+      group->~fixed_group();
+      detail::free_block(group);
+    }
+  };
+
+  Handler done_;
+  Condition condition_;
+  std::tuple<Ops...> operations_;
+  std::tuple<group_member<typename Ops::signature>...> members_;
+  std::array<std::size_t, sizeof...(Ops)> order_{};
+};
+
+/// The signature of a group of equal operations: vectors, in the order of the operations.
+template <class Signature>
+struct range_signature;
+template <class... A>
+struct range_signature<void(A...)> {
+  using type = void(std::vector<std::size_t>, std::vector<A>...);
+  using results = std::tuple<std::vector<A>...>;
+};
+
+/// A group of operations of one type.
+template <class Handler, class Condition, class Op>
+class range_group final : public group_run {
+ public:
+  static void run(Handler&& done, Condition&& condition, std::vector<Op>&& operations) {
+    const std::size_t count = operations.size();
+    std::vector<std::size_t> order(count);
+    std::vector<group_member<typename Op::signature>> members(count);
+    auto* self = ::new (detail::allocate_block(sizeof(range_group)))
+        range_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
+                    static_cast<std::vector<Op>&&>(operations));
+    self->members_.swap(members);
+    self->order_.swap(order);
+    self->open(self->done_.get_executor(), self->order_.data(), count);
+  }
+
+ private:
+  range_group(Handler&& done, Condition&& condition, std::vector<Op>&& operations)
+      : done_(static_cast<Handler&&>(done)),
+        condition_(static_cast<Condition&&>(condition)),
+        operations_(static_cast<std::vector<Op>&&>(operations)) {}
+
+  void start_members(std::size_t& next) override {
+    while (next < operations_.size()) {
+      const std::size_t index = next++;
+      members_[index].start(*this, index, static_cast<Op&&>(operations_[index]), condition_);
+    }
+  }
+  void emit(cancellation_type type) override {
+    for (auto& member : members_) member.emit(type);
+  }
+  void finish(bool lost) override {
+    const freeing at_end{this};
+    if (lost) return;
+    typename range_signature<typename Op::signature>::results all;
+    std::apply([this](auto&... column) { (column.reserve(members_.size()), ...); }, all);
+    for (auto& member : members_) add(member.take(), all);
+    std::apply(done_, std::tuple_cat(std::make_tuple(std::move(order_)), std::move(all)));
+  }
+  template <class Row, class Columns>
+  static void add(Row&& row, Columns& columns) {
+    std::apply(
+        [&](auto&... column) {
+          std::apply([&](auto&... value) { (column.push_back(std::move(value)), ...); }, row);
+        },
+        columns);
+  }
+  void abandon() noexcept override { const Handler dropped(static_cast<Handler&&>(done_)); }
+  cancellation_slot slot() const noexcept override { return done_.get_cancellation_slot(); }
+
+  struct freeing {
+    range_group* group;
+    ~freeing() {
+      group->~range_group();
+      detail::free_block(group);
+    }
+  };
+
+  Handler done_;
+  Condition condition_;
+  std::vector<Op> operations_;
+  std::vector<group_member<typename Op::signature>> members_;
+  std::vector<std::size_t> order_;
+};
+
+/// The operation of parallel_group::async_wait().
+template <class Condition, class... Ops>
+class [[nodiscard]] group_wait
+    : public op<group_wait<Condition, Ops...>,
+                typename group_signature<std::array<std::size_t, sizeof...(Ops)>,
+                                         typename Ops::signature...>::type> {
+ public:
+  static constexpr const char* waits_for = "parallel group";
+
+  group_wait(std::tuple<Ops...>&& operations, Condition&& condition)
+      : operations_(static_cast<std::tuple<Ops...>&&>(operations)),
+        condition_(static_cast<Condition&&>(condition)) {}
+  any_io_executor get_executor() const {
+    return detail::executor_of_operation(std::get<0>(operations_));
+  }
+  void initiate(typename group_wait::handler done) {
+    fixed_group<typename group_wait::handler, Condition, Ops...>::run(
+        static_cast<typename group_wait::handler&&>(done), static_cast<Condition&&>(condition_),
+        static_cast<std::tuple<Ops...>&&>(operations_));
+  }
+
+ private:
+  std::tuple<Ops...> operations_;
+  Condition condition_;
+};
+
+/// The operation of ranged_parallel_group::async_wait().
+template <class Condition, class Op>
+class [[nodiscard]] range_wait
+    : public op<range_wait<Condition, Op>, typename range_signature<typename Op::signature>::type> {
+ public:
+  static constexpr const char* waits_for = "parallel group";
+
+  range_wait(std::vector<Op>&& operations, Condition&& condition)
+      : operations_(static_cast<std::vector<Op>&&>(operations)),
+        condition_(static_cast<Condition&&>(condition)) {}
+  any_io_executor get_executor() const {
+    return detail::executor_of_operation(operations_.front());
+  }
+  void initiate(typename range_wait::handler done) {
+    range_group<typename range_wait::handler, Condition, Op>::run(
+        static_cast<typename range_wait::handler&&>(done), static_cast<Condition&&>(condition_),
+        static_cast<std::vector<Op>&&>(operations_));
+  }
+
+ private:
+  std::vector<Op> operations_;
+  Condition condition_;
+};
+
+}  // namespace detail
+
+/// Operations that are started together. Made by make_parallel_group().
+template <async_operation... Ops>
+class [[nodiscard]] parallel_group {
+ public:
+  /// Takes the operations.
+  explicit parallel_group(Ops... operations) : operations_(static_cast<Ops&&>(operations)...) {}
+
+  /// Starts the operations in their order, and completes when all have ended: with the order of
+  /// their ends (std::array of their indices), then the results of the first, of the second, and so
+  /// on. As soon as `condition`, called with the results of each end, returns more than
+  /// cancellation_type::none, the others get that request, once. Requires that it was not called
+  /// before.
+  ///
+  ///   auto [order, e1, n, e2] = co_await make_parallel_group(
+  ///       socket.async_read_some(buffer), timer.async_wait()).async_wait(wait_for_one());
+  ///
+  /// Errors: none of its own; each operation has its own among the results. Signatures of
+  /// operations that carry an error have at most two more values.
+  /// Cancellation: a request, or a stop of the coroutine, is passed to all operations. The group
+  /// still waits for their ends, so that no buffer is in use any more when it completes.
+  /// Memory: one recycled block for the group, and one for each operation.
+  /// Thread: the operations end on the executor of the coroutine or handler, on a strand if its
+  /// entries run in parallel.
+  template <class Condition, class Token = deferred_t>
+  auto async_wait(Condition condition, Token&& token = Token()) {
+    return detail::launch(
+        detail::group_wait<Condition, Ops...>(static_cast<std::tuple<Ops...>&&>(operations_),
+                                              static_cast<Condition&&>(condition)),
+        static_cast<Token&&>(token));
+  }
+
+ private:
+  std::tuple<Ops...> operations_;
+};
+
+/// Operations of one type that are started together. Made by make_parallel_group().
+template <async_operation Op>
+class [[nodiscard]] ranged_parallel_group {
+ public:
+  /// Takes the operations. Throws std::invalid_argument if there are none.
+  explicit ranged_parallel_group(std::vector<Op> operations)
+      : operations_(static_cast<std::vector<Op>&&>(operations)) {
+    if (operations_.empty()) detail::refuse_empty_group();
+  }
+
+  /// As parallel_group::async_wait(), but completes with a std::vector of indices, and one
+  /// std::vector, in the order of the operations, for each value of their signature.
+  template <class Condition, class Token = deferred_t>
+  auto async_wait(Condition condition, Token&& token = Token()) {
+    return detail::launch(
+        detail::range_wait<Condition, Op>(static_cast<std::vector<Op>&&>(operations_),
+                                          static_cast<Condition&&>(condition)),
+        static_cast<Token&&>(token));
+  }
+
+ private:
+  std::vector<Op> operations_;
+};
+
+/// Returns a group of `operations`, which have not started: as initiating functions return
+/// them with the token deferred.
+template <async_operation... Ops>
+  requires(sizeof...(Ops) > 0)
+parallel_group<std::decay_t<Ops>...> make_parallel_group(Ops&&... operations) {
+  return parallel_group<std::decay_t<Ops>...>(static_cast<Ops&&>(operations)...);
+}
+/// Returns a group of the operations in a range, which are moved out of it. Throws
+/// std::invalid_argument if it is empty.
+template <class Range>
+  requires(!async_operation<Range> &&
+           requires(Range& r) { requires async_operation<decltype(*std::begin(r))>; })
+auto make_parallel_group(Range&& range) {
+  using operation = std::decay_t<decltype(*std::begin(range))>;
+  std::vector<operation> all;
+  for (auto& one : range) all.push_back(static_cast<operation&&>(one));
+  return ranged_parallel_group<operation>(static_cast<std::vector<operation>&&>(all));
+}
+
+}  // namespace beck

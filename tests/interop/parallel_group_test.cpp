@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSL-1.0
+// Parallel groups: results, orders, conditions, cancellation from inside and outside, operations
+// that end or throw as they start, and ends of contexts.
+#include <doctest/doctest.h>
+#include <array>
+#include <atomic>
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/within.hpp>
+#include <beck/interop/parallel_group.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/run/as_tuple.hpp>
+#include <beck/run/bind.hpp>
+#include <beck/run/op.hpp>
+#include <beck/run/thread_pool.hpp>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "support/handlers.hpp"
+#include "support/stream_pair.hpp"
+
+using namespace std::chrono_literals;
+using beck::cancellation_type;
+using beck::error_code;
+using beck::make_parallel_group;
+using beck::test::handler_life;
+using beck::test::run_task;
+using beck::test::stream_pair;
+using beck::test::tracked;
+
+namespace {
+
+using order_of_two = std::array<std::size_t, 2>;
+
+// An operation that the test ends by hand, and that counts the requests to cancel it.
+struct manual_state {
+  std::optional<beck::detail::result_handler<error_code, std::string>> done;
+  int requests = 0;
+  bool throws = false;
+};
+class manual : public beck::op<manual, void(error_code, std::string)> {
+ public:
+  static constexpr const char* waits_for = "manual";
+  manual(beck::io_context& context, manual_state& state) : context_(&context), state_(&state) {}
+  beck::any_io_executor get_executor() const { return context_->get_executor(); }
+  void initiate(handler done) {
+    if (state_->throws) throw std::runtime_error("no start");
+    state_->done.emplace(std::move(done));
+  }
+  void cancel() noexcept {
+    ++state_->requests;
+    if (state_->done) end(*state_, beck::error::operation_aborted, "");
+  }
+  static void end(manual_state& state, error_code ec, std::string text) {
+    auto done = std::move(*state.done);
+    state.done.reset();
+    done(ec, std::move(text));
+  }
+
+ private:
+  beck::io_context* context_;
+  manual_state* state_;
+};
+
+// An operation that ends as it starts.
+class at_once : public beck::op<at_once, void(int)> {
+ public:
+  explicit at_once(int value) : value_(value) {}
+  void initiate(handler done) { done(value_); }
+
+ private:
+  int value_;
+};
+
+// An operation whose handler is destroyed without a call.
+class never : public beck::op<never, void(error_code)> {
+ public:
+  void initiate(handler) {}
+};
+
+}  // namespace
+
+TEST_CASE("a group completes with the order of the ends and the results of all") {
+  beck::io_context context;
+  stream_pair pair(context);
+  beck::steady_timer timer(context, 0s);
+  char data[8];
+  handler_life life;
+  make_parallel_group(pair.b.async_read_some(beck::buffer(data)), timer.async_wait())
+      .async_wait(beck::wait_for_all(), tracked(life, [](order_of_two order, error_code read,
+                                                         std::size_t n, error_code waited) {
+                    CHECK(order == order_of_two{1, 0});
+                    CHECK_FALSE(read);
+                    CHECK(n == 3);
+                    CHECK_FALSE(waited);
+                  }));
+  context.poll();
+  context.run_one_for(1s);  // the timer
+  pair.a.async_write_some(beck::buffer("abc", 3), beck::detached);
+  context.run();
+  CHECK(life.calls == 1);
+  CHECK(life.live == 0);
+}
+
+TEST_CASE("a group is awaited as one operation, whose members are cancelled by the first end") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    beck::steady_timer late(context, 1h);
+    beck::steady_timer soon(context, 0s);
+    auto [order, first, second] = co_await make_parallel_group(late.async_wait(), soon.async_wait())
+                                      .async_wait(beck::wait_for_one());
+    CHECK(order == order_of_two{1, 0});
+    CHECK(first == beck::error::operation_aborted);
+    CHECK_FALSE(second);
+  });
+}
+
+TEST_CASE("conditions tell success from failure") {
+  beck::io_context context;
+  manual_state a;
+  manual_state b;
+  manual_state c;
+  int calls = 0;
+  const auto group = [&](auto condition) {
+    make_parallel_group(manual(context, a), manual(context, b), manual(context, c))
+        .async_wait(condition, [&](auto, error_code, std::string, error_code, std::string,
+                                   error_code, std::string) { ++calls; });
+    context.restart();
+    context.poll();
+  };
+  SUBCASE("one success") {
+    group(beck::wait_for_one_success());
+    manual::end(a, beck::error::eof, "");
+    context.poll();
+    CHECK(b.requests + c.requests == 0);
+    manual::end(b, {}, "good");
+    context.poll();
+    CHECK(a.requests == 0);  // it has ended
+    CHECK(c.requests == 1);
+  }
+  SUBCASE("one error") {
+    group(beck::wait_for_one_error());
+    manual::end(a, {}, "good");
+    context.poll();
+    CHECK(b.requests + c.requests == 0);
+    manual::end(b, beck::error::eof, "");
+    context.poll();
+    CHECK(c.requests == 1);
+  }
+  SUBCASE("all") {
+    group(beck::wait_for_all());
+    manual::end(a, beck::error::eof, "");
+    manual::end(b, {}, "");
+    context.poll();
+    CHECK(c.requests == 0);
+    CHECK(calls == 0);
+    manual::end(c, {}, "");
+    context.poll();
+  }
+  SUBCASE("one, with the request that it names") {
+    group(beck::wait_for_one(cancellation_type::none));
+    manual::end(a, {}, "");
+    context.poll();
+    CHECK(b.requests + c.requests == 0);
+    manual::end(b, {}, "");
+    manual::end(c, {}, "");
+    context.poll();
+  }
+  CHECK(calls == 1);
+}
+
+TEST_CASE("the others are asked once, however many end") {
+  beck::io_context context;
+  manual_state a;
+  manual_state b;
+  make_parallel_group(manual(context, a), manual(context, b), at_once(1), at_once(2))
+      .async_wait(beck::wait_for_one(), [](auto order, error_code, std::string, error_code,
+                                           std::string, int one, int two) {
+        CHECK(order[0] == 2);
+        CHECK(order[1] == 3);
+        CHECK(one + two == 3);
+      });
+  context.run();
+  CHECK(a.requests == 1);
+  CHECK(b.requests == 1);
+}
+
+TEST_CASE("an operation that ends inside its start cancels those that start behind it, too") {
+  beck::io_context context;
+  manual_state a;
+  int calls = 0;
+  auto at_start = beck::async_initiate<const beck::deferred_t, void(error_code)>(
+      [](auto done) { std::move(done)(error_code()); }, beck::deferred);
+  make_parallel_group(std::move(at_start), manual(context, a))
+      .async_wait(beck::wait_for_one(),
+                  beck::bind_executor(
+                      context, [&](order_of_two order, error_code, error_code ec, std::string) {
+                        CHECK(order == order_of_two{0, 1});
+                        CHECK(ec == beck::error::operation_aborted);
+                        ++calls;
+                      }));
+  CHECK(a.requests == 1);
+  CHECK(calls == 0);
+  context.run();
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a range of operations completes with vectors") {
+  beck::io_context context;
+  std::vector<manual_state> states(3);
+  std::vector<manual> all;
+  for (manual_state& one : states) all.emplace_back(context, one);
+  int calls = 0;
+  make_parallel_group(std::move(all))
+      .async_wait(beck::wait_for_all(),
+                  [&](std::vector<std::size_t> order, std::vector<error_code> errors,
+                      std::vector<std::string> texts) {
+                    CHECK(order == std::vector<std::size_t>{2, 0, 1});
+                    CHECK(errors[1] == beck::error::eof);
+                    CHECK_FALSE(errors[0]);
+                    CHECK(texts == std::vector<std::string>{"a", "b", "c"});
+                    ++calls;
+                  });
+  manual::end(states[2], {}, "c");
+  manual::end(states[0], {}, "a");
+  manual::end(states[1], beck::error::eof, "b");
+  context.run();
+  CHECK(calls == 1);
+  CHECK_THROWS_WITH_AS(beck::ignore(make_parallel_group(std::vector<manual>())),
+                       "beck::make_parallel_group: the range is empty", std::invalid_argument);
+}
+
+TEST_CASE("a range is awaited") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    std::vector<at_once> all;
+    all.emplace_back(5);
+    all.emplace_back(6);
+    auto [order, values] = co_await make_parallel_group(all).async_wait(beck::wait_for_all());
+    CHECK(order == std::vector<std::size_t>{0, 1});
+    CHECK(values == std::vector<int>{5, 6});
+  });
+}
+
+TEST_CASE("a request through the slot of the handler, and a stop of the scope, reach all members") {
+  beck::io_context context;
+  manual_state a;
+  manual_state b;
+  SUBCASE("slot") {
+    beck::cancellation_signal signal;
+    int calls = 0;
+    make_parallel_group(manual(context, a), manual(context, b))
+        .async_wait(beck::wait_for_all(),
+                    beck::bind_cancellation_slot(signal.slot(),
+                                                 [&](order_of_two, error_code first, std::string,
+                                                     error_code second, std::string) {
+                                                   CHECK(first == beck::error::operation_aborted);
+                                                   CHECK(second == beck::error::operation_aborted);
+                                                   ++calls;
+                                                 }));
+    context.poll();
+    signal.emit(cancellation_type::terminal);
+    context.restart();
+    context.run();
+    CHECK(calls == 1);
+    signal.emit(cancellation_type::terminal);  // nobody listens any more
+  }
+  SUBCASE("scope") {
+    run_task(context, [&]() -> beck::task<> {
+      auto inside = [&]() -> beck::task<error_code> {
+        auto [order, first, t1, second, t2] =
+            co_await make_parallel_group(manual(context, a), manual(context, b))
+                .async_wait(beck::wait_for_all());
+        co_return second;
+      };
+      beck::ignore(co_await beck::timeout(inside(), 1ms));
+    });
+  }
+  CHECK(a.requests == 1);
+  CHECK(b.requests == 1);
+}
+
+TEST_CASE("an operation that throws as it starts ends the group, and cancels those before it") {
+  beck::io_context context;
+  manual_state a;
+  manual_state b;
+  b.throws = true;
+  handler_life life;
+  const auto handler = [](auto, error_code, std::string, error_code, std::string, int) {};
+  CHECK_THROWS_WITH_AS(make_parallel_group(manual(context, a), manual(context, b), at_once(1))
+                           .async_wait(beck::wait_for_all(), tracked(life, handler)),
+                       "no start", std::runtime_error);
+  CHECK(life.live == 0);
+  CHECK(a.requests == 1);
+  context.run();
+  CHECK(life.calls == 0);
+}
+
+TEST_CASE("a member whose handler is destroyed makes the group end without a call") {
+  beck::io_context context;
+  manual_state a;
+  handler_life life;
+  make_parallel_group(manual(context, a), never())
+      .async_wait(beck::wait_for_all(),
+                  tracked(life, [](order_of_two, error_code, std::string, error_code) {}));
+  context.poll();
+  CHECK(life.live == 1);
+  manual::end(a, {}, "");
+  context.restart();
+  context.run();
+  CHECK(life.calls == 0);
+  CHECK(life.live == 0);
+}
+
+TEST_CASE("a context that is destroyed destroys the handler of a group") {
+  handler_life life;
+  {
+    beck::io_context context;
+    beck::steady_timer one(context, 1h);
+    beck::steady_timer two(context, 1h);
+    make_parallel_group(one.async_wait(), two.async_wait())
+        .async_wait(beck::wait_for_all(),
+                    tracked(life, [](order_of_two, error_code, error_code) {}));
+    context.poll();
+    CHECK(life.live == 1);
+  }
+  CHECK(life.live == 0);
+  CHECK(life.calls == 0);
+}
+
+TEST_CASE("the members of a group on a pool do not run side by side") {
+  beck::thread_pool pool(3);
+  std::vector<at_once> all;
+  for (int i = 0; i < 100; ++i) all.emplace_back(i);
+  std::atomic<int> sum = 0;
+  make_parallel_group(std::move(all))
+      .async_wait(
+          beck::wait_for_one(),
+          beck::bind_executor(pool, [&](std::vector<std::size_t> order, std::vector<int> values) {
+            CHECK(order.size() == 100);
+            for (const int one : values) sum += one;
+          }));
+  pool.join();
+  CHECK(sum == 4950);
+}
