@@ -73,11 +73,8 @@ std::size_t memory_engine::publish_sharded(std::string_view channel, std::string
   return at->second.size();
 }
 
-/// Remembers which keys a client has read, if it wants to know of their changes.
+/// Remembers the keys that a client has read.
 void memory_engine::remember_keys(const memory_call& call) {
-  const memory_tracking& how = call.peer.tracking;
-  if (how.opt_in && !how.is_marked) return;
-  if (how.opt_out && how.is_marked) return;
   if (!facts_of(call.command).is_read_only()) return;
   for (key_cursor at(call.command); at.next();) {
     std::vector<memory_peer*>& readers = readers_[std::string(at.key())];
@@ -98,7 +95,7 @@ void memory_engine::invalidate(std::string_view key, const memory_peer& by) {
 void memory_engine::note_flush() {
   readers_.clear();
   for (const auto& [id, peer] : peers_)
-    if (peer->tracking.is_on) invalidations_.push_back({peer, {}, true});
+    if (peer->tracking.commands != memory_tracked::none) invalidations_.push_back({peer, {}, true});
 }
 
 void memory_engine::stop_tracking(memory_peer& peer) {

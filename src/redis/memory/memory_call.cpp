@@ -103,7 +103,8 @@ memory_found find_memory_row(const arguments& command) {
   const auto at = index.find(name);
   if (at == index.end() || (name.find('|') != std::string::npos && command.size() == 1))
     return {nullptr, unknown_command(command)};
-  if (!fits(facts_of(command).arity(), command.size())) return {nullptr, wrong_number_text(name)};
+  if (!fits(facts_of(command).arity(), command.size()))
+    return {at->second, wrong_number_text(name)};
   return {at->second, {}};
 }
 

@@ -61,17 +61,17 @@ void memory_engine::execute(memory_peer& peer, const arguments& command) {
   dropped_.clear();
   dropped_.use(peer.out.version());
   memory_call call{*this, peer, command, is_silent ? dropped_ : peer.out};
-  peer.tracking.keeps_mark = false;
-  run(call);
-  if (!peer.tracking.keeps_mark && !peer.transaction.has_begun) peer.tracking.is_marked = false;
+  const memory_found found = find_memory_row(command);
+  run(call, found);
+  const bool is_client = found.row != nullptr && found.row->name.starts_with("client|");
+  if (!is_client && !peer.transaction.has_begun) peer.tracking.is_marked = false;
   settle();
   note(peer);
 }
 
 /// Runs or queues a command, or refuses it, in the order of redis-server's checks.
-void memory_engine::run(memory_call& call) {
-  const memory_found found = find_memory_row(call.command);
-  if (found.row == nullptr) return refuse(call, found.error);
+void memory_engine::run(memory_call& call, const memory_found& found) {
+  if (!found.error.empty()) return refuse(call, found.error);
   if (refuse_by_state(call, *found.row)) return;
   if (fail_as_planned(call, found.row->name)) return;
   memory_transaction& transaction = call.peer.transaction;
@@ -85,11 +85,10 @@ void memory_engine::run(memory_call& call) {
 
 /// Runs a command, and notes the keys that it has read and changed.
 void memory_engine::call_row(memory_call& call, const memory_row& row) {
-  if (row.name.starts_with("client|")) call.peer.tracking.keeps_mark = true;
   ++commands_;
   hook_.call(call.command);
   row.run(call);
-  if (call.peer.tracking.is_on) remember_keys(call);
+  if (call.peer.tracking.is_due()) remember_keys(call);
   note_changes(call.peer);
 }
 

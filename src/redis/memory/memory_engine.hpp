@@ -20,6 +20,7 @@
 namespace beck::redis::detail {
 
 struct memory_call;
+struct memory_found;
 struct memory_row;
 
 /// All keys and connections. Thread: one at a time. Lifetime: outlives its peers.
@@ -100,7 +101,7 @@ class memory_engine {
   };
   using channel_list = std::map<std::string, std::vector<memory_peer*>, std::less<>>;
 
-  void run(memory_call& call);
+  void run(memory_call& call, const memory_found& found);
   void call_row(memory_call& call, const memory_row& row);
   void refuse(memory_call& call, std::string_view error);
   bool refuse_by_state(memory_call& call, const memory_row& row);

@@ -41,14 +41,34 @@ struct memory_transaction {
   bool is_touched = false;  ///< a watched key was changed
 };
 
+/// The commands whose keys a client's cache is told the changes of.
+enum class memory_tracked : std::uint8_t {
+  none,
+  all,
+  marked,    ///< OPTIN
+  unmarked,  ///< OPTOUT
+};
+
 /// The state that CLIENT TRACKING and CLIENT CACHING set.
 struct memory_tracking {
-  bool is_on = false;
-  bool opt_in = false;
-  bool opt_out = false;
-  bool no_loop = false;     ///< changes by the client itself are not reported
-  bool is_marked = false;   ///< CLIENT CACHING was called for the next command
-  bool keeps_mark = false;  ///< the present command was CLIENT
+  /// Returns whether the keys of the present command are tracked.
+  bool is_due() const noexcept {
+    switch (commands) {
+      case memory_tracked::none:
+        return false;
+      case memory_tracked::all:
+        return true;
+      case memory_tracked::marked:
+        return is_marked;
+      case memory_tracked::unmarked:
+        return !is_marked;
+    }
+    return false;
+  }
+
+  memory_tracked commands = memory_tracked::none;
+  bool no_loop = false;    ///< changes by the client itself are not reported
+  bool is_marked = false;  ///< by CLIENT CACHING, until a command other than CLIENT has ended
 };
 
 /// A kind of names that a client can subscribe to.
