@@ -99,9 +99,10 @@ beck_library(beck_redis
 # beck::redis_testing: a server in memory, for tests of programs that use Redis.
 beck_library(beck_redis_testing
   SOURCES
-    redis/memory/memory_audience.cpp
+    redis/memory/memory_caches.cpp
     redis/memory/memory_call.cpp
     redis/memory/memory_channel_commands.cpp
+    redis/memory/memory_channels.cpp
     redis/memory/memory_client_commands.cpp
     redis/memory/memory_connection.cpp
     redis/memory/memory_connection_commands.cpp
@@ -117,6 +118,7 @@ beck_library(beck_redis_testing
     redis/memory/memory_store.cpp
     redis/memory/memory_string_commands.cpp
     redis/memory/memory_transaction_commands.cpp
+    redis/memory/memory_waits.cpp
   HEADERS
     redis/memory_server.hpp
   PUBLIC beck_redis

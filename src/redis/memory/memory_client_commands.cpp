@@ -45,17 +45,18 @@ void run_unblock(memory_call& call) {
       return call.error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
   }
   if (!call.integer(2, id)) return;
-  memory_peer* const other = call.engine.find_peer(id);
-  if (other == nullptr || !other->is_waiting) {
+  const auto at = call.engine.peers().find(id);
+  if (at == call.engine.peers().end() || !at->second->is_waiting()) {
     call.reply.integer(0);
     return;
   }
+  memory_peer& other = *at->second;
   if (is_error) {
-    other->out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    other.out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
   } else {
-    other->out.null_array();
+    other.out.null_array();
   }
-  call.engine.unblock(*other);
+  call.engine.waits().end(other);
   call.reply.integer(1);
 }
 
@@ -119,7 +120,7 @@ void run_tracking(memory_call& call) {
     if (wanted.opt_out) now.commands = memory_tracked::unmarked;
     now.no_loop = wanted.no_loop;
   } else if (call.is(2, "off")) {
-    call.engine.stop_tracking(call.peer);
+    call.engine.caches().leave(call.peer);
   } else {
     return call.syntax_error();
   }
