@@ -30,7 +30,6 @@ beck_library(beck_redis
     redis/protocol/command_error.cpp
     redis/protocol/command_table.cpp
     redis/protocol/error.cpp
-    redis/protocol/key_slot.cpp
     redis/protocol/number_text.cpp
     redis/protocol/raw_reply.cpp
     redis/protocol/reply_parser.cpp
