@@ -30,7 +30,6 @@ beck_library(beck_redis
     redis/protocol/command_error.cpp
     redis/protocol/command_table.cpp
     redis/protocol/error.cpp
-    redis/protocol/key_slot.cpp
     redis/protocol/number_text.cpp
     redis/protocol/raw_reply.cpp
     redis/protocol/reply_parser.cpp
@@ -99,9 +98,10 @@ beck_library(beck_redis
 # beck::redis_testing: a server in memory, for tests of programs that use Redis.
 beck_library(beck_redis_testing
   SOURCES
-    redis/memory/memory_audience.cpp
+    redis/memory/memory_caches.cpp
     redis/memory/memory_call.cpp
     redis/memory/memory_channel_commands.cpp
+    redis/memory/memory_channels.cpp
     redis/memory/memory_client_commands.cpp
     redis/memory/memory_connection.cpp
     redis/memory/memory_connection_commands.cpp
@@ -117,6 +117,7 @@ beck_library(beck_redis_testing
     redis/memory/memory_store.cpp
     redis/memory/memory_string_commands.cpp
     redis/memory/memory_transaction_commands.cpp
+    redis/memory/memory_waits.cpp
   HEADERS
     redis/memory_server.hpp
   PUBLIC beck_redis

@@ -4,6 +4,7 @@
 // allocation; more of them are on the heap.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -33,8 +34,11 @@ class byte_store {
     char* const at = extend(text.size());
     if (!text.empty()) std::memcpy(at, text.data(), text.size());
   }
-  /// Drops the bytes from `size` on. Requires size <= size().
-  void truncate(std::size_t size) noexcept { size_ = size; }
+  /// Drops the bytes from `size` on. Requires, asserted, size <= size().
+  void truncate(std::size_t size) noexcept {
+    BECK_ASSERT(size <= size_, "a byte_store was truncated to more bytes than it has");
+    size_ = size;
+  }
   /// Removes all bytes; keeps the memory.
   void clear() noexcept { size_ = 0; }
   /// Removes all bytes and frees the memory.

@@ -4,6 +4,7 @@
 // begun again behind a loss or a refusal.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/arguments.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -52,15 +53,25 @@ class command_progress {
 
   /// Notes that `commands` more were put into a write; `next`: the place behind them.
   void note_formatted(std::uint32_t commands, const command_cursor& next) noexcept {
+    BECK_ASSERT(commands <= commands_ - formatted_, "more commands were written than there are");
     formatted_ += commands;
     next_ = next;
   }
   /// Takes the last `commands` back: they were formatted, and the kernel has not taken them whole.
-  void take_back(std::uint32_t commands) noexcept { formatted_ -= commands; }
+  void take_back(std::uint32_t commands) noexcept {
+    BECK_ASSERT(commands <= formatted_ - answered_, "commands were taken back that are answered");
+    formatted_ -= commands;
+  }
   /// Notes the next reply. Returns whether it is the last one.
-  bool note_answer() noexcept { return ++answered_ == commands_; }
+  bool note_answer() noexcept {
+    BECK_ASSERT(answered_ < commands_, "more replies came than there are commands");
+    return ++answered_ == commands_;
+  }
   /// Sets how many replies have come, where several connections bring them.
-  void set_answered(std::uint32_t replies) noexcept { answered_ = replies; }
+  void set_answered(std::uint32_t replies) noexcept {
+    BECK_ASSERT(replies <= commands_, "more replies came than there are commands");
+    answered_ = replies;
+  }
 
   // --- again
 

@@ -92,15 +92,24 @@ class exchange {
   /// Sets that the commands are one unit, such as a transaction from MULTI to EXEC: they are sent
   /// without others between them, begin again together, and have no effect unless the last one was
   /// sent.
-  void set_whole() noexcept { is_whole_ = true; }
+  void set_whole() noexcept {
+    BECK_ASSERT(!is_under_way(), "commands became one unit while they were under way");
+    is_whole_ = true;
+  }
   /// Returns whether they are one unit.
   bool is_whole() const noexcept { return is_whole_; }
   /// Sets that each command but the last is answered by one push, or by an error: SUBSCRIBE and the
   /// like with one name, and PING behind them. Requires that it is not cancelled once it was
   /// written.
-  void set_push_answers() noexcept { watch_ = reply_watch::pushes; }
+  void set_push_answers() noexcept {
+    BECK_ASSERT(watch_ == reply_watch::none, "an exchange watches replies in one way");
+    watch_ = reply_watch::pushes;
+  }
   /// Sets that see() is called with each token.
-  void set_sees_tokens() noexcept { watch_ = reply_watch::tokens; }
+  void set_sees_tokens() noexcept {
+    BECK_ASSERT(watch_ == reply_watch::none, "an exchange watches replies in one way");
+    watch_ = reply_watch::tokens;
+  }
   reply_watch watch() const noexcept { return watch_; }
   /// Sets the bounds of each reply.
   void set_limits(const reply_limits& most) noexcept { limits_ = most; }

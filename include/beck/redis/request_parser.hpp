@@ -54,7 +54,7 @@ class request_parser {
   parsed_request parse(std::string_view input);
 
   /// Returns how many bytes behind the input of the last call are missing at least; 1 if that is
-  /// not known. Requires that parse() has returned more.
+  /// not known. Requires, asserted, that parse() has returned more.
   std::size_t missing() const noexcept;
   /// Returns the reason for the refusal in the words of redis-server, to send as an error, such as
   /// "Protocol error: invalid bulk length"; empty before. Valid until the parser is destroyed.

@@ -23,7 +23,8 @@ row_index make_index() {
        {memory_connection_rows(), memory_client_rows(), memory_key_rows(), memory_string_rows(),
         memory_number_rows(), memory_hash_rows(), memory_list_rows(), memory_set_rows(),
         memory_sorted_rows(), memory_transaction_rows(), memory_channel_rows()})
-    for (const memory_row& row : rows) all.emplace(row.name, &row);
+    for (const memory_row& row : rows)
+      BECK_ASSERT(all.emplace(row.name, &row).second, "two commands have one name");
   return all;
 }
 
@@ -93,6 +94,7 @@ std::string small_letters(std::string_view text) {
 }
 
 memory_found find_memory_row(const arguments& command) {
+  BECK_ASSERT(command.size() != 0, "a command without a name was looked up");
   static const row_index index = make_index();
   std::string name = small_letters(command[0]);
   if (has_subcommands(name)) {
@@ -103,7 +105,8 @@ memory_found find_memory_row(const arguments& command) {
   const auto at = index.find(name);
   if (at == index.end() || (name.find('|') != std::string::npos && command.size() == 1))
     return {nullptr, unknown_command(command)};
-  if (!fits(facts_of(command).arity(), command.size())) return {nullptr, wrong_number_text(name)};
+  if (!fits(facts_of(command).arity(), command.size()))
+    return {at->second, wrong_number_text(name)};
   return {at->second, {}};
 }
 
@@ -145,6 +148,8 @@ void memory_call::write_real(double number) {
   char text[40];
   int bytes = std::snprintf(text, sizeof text, "%.17g", number);
   if (std::isinf(number)) bytes = std::snprintf(text, sizeof text, number > 0 ? "inf" : "-inf");
+  BECK_ASSERT(bytes > 0 && static_cast<std::size_t>(bytes) < sizeof text,
+              "a score has more digits than there is room for");
   const std::string_view digits(text, static_cast<std::size_t>(bytes));
   if (reply.version() == protocol::resp2) {
     reply.bulk(digits);

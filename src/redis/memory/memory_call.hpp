@@ -91,10 +91,10 @@ memory_rows memory_sorted_rows() noexcept;
 memory_rows memory_transaction_rows() noexcept;
 memory_rows memory_channel_rows() noexcept;
 
-/// The row of a command, or the error that refuses it.
+/// The row of a command, and the error that refuses it.
 struct memory_found {
-  const memory_row* row = nullptr;
-  std::string error;
+  const memory_row* row = nullptr;  ///< nullptr if there is no such command
+  std::string error;                ///< empty: it may run
 };
 
 /// Finds the row of a command and checks the number of its arguments.

@@ -24,7 +24,7 @@ reply_writer& confirmations(memory_call& call) noexcept {
 template <memory_topic Kind>
 void subscribe(memory_call& call, std::string_view word) {
   for (std::size_t i = 1; i < call.size(); ++i) {
-    call.engine.subscribe(call.peer, Kind, call[i]);
+    call.engine.channels().subscribe(call.peer, Kind, call[i]);
     confirmations(call).push(3).bulk(word).bulk(call[i]).integer(counted(call.peer, Kind));
   }
 }
@@ -38,7 +38,7 @@ void unsubscribe(memory_call& call, std::string_view word) {
   if (names.empty())
     confirmations(call).push(3).bulk(word).null().integer(counted(call.peer, Kind));
   for (const std::string& name : names) {
-    call.engine.unsubscribe(call.peer, Kind, name);
+    call.engine.channels().unsubscribe(call.peer, Kind, name);
     confirmations(call).push(3).bulk(word).bulk(name).integer(counted(call.peer, Kind));
   }
 }
@@ -53,17 +53,18 @@ void run_punsubscribe(memory_call& call) {
 void run_sunsubscribe(memory_call& call) { unsubscribe<memory_topic::shard>(call, "sunsubscribe"); }
 
 void run_publish(memory_call& call) {
-  call.reply.integer(static_cast<long long>(call.engine.publish(call[1], call[2])));
+  call.reply.integer(static_cast<long long>(call.engine.channels().publish(call[1], call[2])));
 }
 
 void run_spublish(memory_call& call) {
-  call.reply.integer(static_cast<long long>(call.engine.publish_sharded(call[1], call[2])));
+  call.reply.integer(
+      static_cast<long long>(call.engine.channels().publish_sharded(call[1], call[2])));
 }
 
 void write_subscribers(memory_call& call, memory_topic kind) {
   call.reply.array((call.size() - 2) * 2);
   for (std::size_t i = 2; i < call.size(); ++i) {
-    const std::size_t number = call.engine.subscribers(kind, call[i]);
+    const std::size_t number = call.engine.channels().subscribers(kind, call[i]);
     call.reply.bulk(call[i]).integer(static_cast<long long>(number));
   }
 }

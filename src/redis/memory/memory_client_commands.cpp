@@ -45,17 +45,18 @@ void run_unblock(memory_call& call) {
       return call.error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
   }
   if (!call.integer(2, id)) return;
-  memory_peer* const other = call.engine.find_peer(id);
-  if (other == nullptr || !other->is_waiting) {
+  const auto at = call.engine.peers().find(id);
+  if (at == call.engine.peers().end() || !at->second->is_waiting()) {
     call.reply.integer(0);
     return;
   }
+  memory_peer& other = *at->second;
   if (is_error) {
-    other->out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
+    other.out.error("UNBLOCKED client unblocked via CLIENT UNBLOCK");
   } else {
-    other->out.null_array();
+    other.out.null_array();
   }
-  call.engine.unblock(*other);
+  call.engine.waits().end(other);
   call.reply.integer(1);
 }
 
@@ -77,9 +78,16 @@ void run_no_evict(memory_call& call) {
   call.ok();
 }
 
+/// The options of CLIENT TRACKING on.
+struct tracking_options {
+  bool opt_in = false;
+  bool opt_out = false;
+  bool no_loop = false;
+};
+
 /// Reads the options of CLIENT TRACKING on. Returns false, with an error as the reply, if they are
 /// not right, or not known here: REDIRECT, BCAST, PREFIX.
-bool take_tracking_options(memory_call& call, memory_tracking& to) {
+bool take_tracking_options(memory_call& call, tracking_options& to) {
   for (std::size_t i = 3; i < call.size(); ++i) {
     if (call.is(i, "optin")) {
       to.opt_in = true;
@@ -96,21 +104,23 @@ bool take_tracking_options(memory_call& call, memory_tracking& to) {
 }
 
 void run_tracking(memory_call& call) {
-  memory_tracking wanted;
+  tracking_options wanted;
   if (!take_tracking_options(call, wanted)) return;
   if (call.is(2, "on")) {
-    const memory_tracking& now = call.peer.tracking;
+    memory_tracking& now = call.peer.tracking;
     if (wanted.opt_in && wanted.opt_out)
       return call.error("ERR You can't specify both OPTIN mode and OPTOUT mode");
-    if ((wanted.opt_in && now.opt_out) || (wanted.opt_out && now.opt_in))
+    if ((wanted.opt_in && now.commands == memory_tracked::unmarked) ||
+        (wanted.opt_out && now.commands == memory_tracked::marked))
       return call.error(
           "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and "
           "then re-enabling it with a different mode.");
-    wanted.is_on = true;
-    wanted.keeps_mark = true;
-    call.peer.tracking = wanted;
+    now.commands = memory_tracked::all;
+    if (wanted.opt_in) now.commands = memory_tracked::marked;
+    if (wanted.opt_out) now.commands = memory_tracked::unmarked;
+    now.no_loop = wanted.no_loop;
   } else if (call.is(2, "off")) {
-    call.engine.stop_tracking(call.peer);
+    call.engine.caches().leave(call.peer);
   } else {
     return call.syntax_error();
   }
@@ -119,16 +129,16 @@ void run_tracking(memory_call& call) {
 
 void run_caching(memory_call& call) {
   memory_tracking& tracking = call.peer.tracking;
-  if (!tracking.is_on)
+  if (tracking.commands == memory_tracked::none)
     return call.error(
         "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or "
         "OPTOUT mode enabled");
   if (call.is(2, "yes")) {
-    if (!tracking.opt_in)
+    if (tracking.commands != memory_tracked::marked)
       return call.error(
           "ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.");
   } else if (call.is(2, "no")) {
-    if (!tracking.opt_out)
+    if (tracking.commands != memory_tracked::unmarked)
       return call.error(
           "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.");
   } else {

@@ -37,9 +37,9 @@ task<> memory_connection::receive(std::shared_ptr<memory_connection> self) {
   memory_connection& c = *self;
   mutable_buffer to;
   for (;;) {
-    while (c.is_held() && c.input_.size() >= held_bytes_max && !c.is_cut_)
+    while (c.is_held() && c.input_.size() >= held_bytes_max && !c.is_cut())
       ignore(co_await c.room_.wait());
-    if (c.is_cut_ || !c.make_room(to)) break;
+    if (c.is_cut() || !c.make_room(to)) break;
     auto received = co_await c.socket().async_read_some(to);
     if (received.error()) break;
     c.input_.commit(received.value_);
@@ -67,13 +67,13 @@ task<> memory_connection::serve(std::shared_ptr<memory_connection> self) {
     while (c.execute_some()) co_await post(here);
     c.room_.set();
   } while (!c.is_over());
-  if (!c.is_cut_) ignore(co_await c.queue_.async_drain());
+  if (!c.is_cut()) ignore(co_await c.queue_.async_drain());
   c.cut();
 }
 
 /// Returns whether nothing more will be executed.
 bool memory_connection::is_over() const noexcept {
-  return is_cut_ || is_closing || (has_ended_ && !hub_->is_paused());
+  return course() != memory_course::open || (has_ended_ && !hub_->is_paused());
 }
 
 /// Executes commands that have arrived, up to a turn of them. Returns whether there may be more.
@@ -89,28 +89,30 @@ bool memory_connection::execute_some() noexcept {
   } catch (...) {  // no memory for this client
     cut();
   }
-  return has_more && !is_cut_;
+  return has_more && !is_cut();
 }
 
 /// Executes the next command. Returns whether it was there, and another one may follow.
 bool memory_connection::execute_next() {
-  if (is_waiting) stopped_in_wait_ = true;
-  if (is_cut_ || is_closing || is_held()) return false;
+  if (is_waiting()) stopped_in_wait_ = true;
+  if (course() != memory_course::open || is_held()) return false;
   const parsed_request found = parser_.parse(text_of(input_));
   if (found.event == request_event::command) hub_->engine().execute(*this, found.command);
   if (found.event == request_event::refused) {
     out.error("ERR " + std::string(parser_.message()));
-    is_closing = true;
-    hub_->engine().note(*this);
+    close();
+    hub_->engine().outbox().note(*this);
   }
+  BECK_ASSERT(found.consumed <= input_.size(), "more bytes were parsed than had arrived");
   input_.consume(found.consumed);
   return found.event == request_event::command;
 }
 
 void memory_connection::flush() noexcept {
-  if (out.size() == 0 || is_cut_) return out.clear();
+  if (out.size() == 0 || is_cut()) return out.clear();
   bool cuts = false;
   const std::size_t bytes = hub_->allow(queued_, out.size(), cuts);
+  BECK_ASSERT(bytes <= out.size(), "more bytes may be sent than there are");
   error_code ec;
   if (bytes != 0) ec = queue_.push(buffer(out.bytes().data(), bytes));
   queued_ += bytes;
@@ -121,12 +123,13 @@ void memory_connection::flush() noexcept {
   }
   if (ec) return cut();  // it does not read, or has gone
   if (!cuts) return;
-  is_closing = true;
+  close();
   ready_.set();
 }
 
 void memory_connection::cut() noexcept {
-  if (std::exchange(is_cut_, true)) return;
+  if (is_cut()) return;
+  end();
   hub_->remove(*this);
   socket().close();
   ready_.set();

@@ -37,7 +37,7 @@ class memory_connection final : public memory_peer {
   void wake() noexcept { ready_.set(); }
   /// As above, if the connection has stopped in a wait that is over.
   void wake_if_unblocked() noexcept {
-    if (!is_waiting && std::exchange(stopped_in_wait_, false)) wake();
+    if (!is_waiting() && std::exchange(stopped_in_wait_, false)) wake();
   }
   /// Closes the connection now.
   void cut() noexcept;
@@ -46,7 +46,8 @@ class memory_connection final : public memory_peer {
   bool make_room(mutable_buffer& to) noexcept;
   bool execute_some() noexcept;
   bool execute_next();
-  bool is_held() const noexcept { return is_waiting || hub_->is_paused(); }
+  bool is_cut() const noexcept { return course() == memory_course::cut; }
+  bool is_held() const noexcept { return is_waiting() || hub_->is_paused(); }
   bool is_over() const noexcept;
 
   std::shared_ptr<memory_hub> hub_;
@@ -58,7 +59,6 @@ class memory_connection final : public memory_peer {
   auto_reset_event room_;   // something was executed
   std::size_t queued_ = 0;  // bytes, since the begin
   bool has_ended_ = false;  // nothing more will arrive
-  bool is_cut_ = false;
   bool stopped_in_wait_ = false;
 };
 

@@ -119,14 +119,14 @@ void run_select(memory_call& call) {
 
 void run_quit(memory_call& call) {
   call.ok();
-  call.peer.is_closing = true;
+  call.peer.close();
 }
 
 void run_reset(memory_call& call) {
   memory_peer& peer = call.peer;
-  peer.transaction = memory_transaction();
-  call.engine.unsubscribe_all(peer);
-  call.engine.stop_tracking(peer);
+  peer.transaction.end();
+  call.engine.channels().leave(peer);
+  call.engine.caches().leave(peer);
   peer.out.use(protocol::resp2);
   peer.database = 0;
   peer.name.clear();
@@ -138,16 +138,16 @@ void run_reset(memory_call& call) {
 void run_time(memory_call& call) {
   constexpr std::int64_t microsecond = 1'000;
   constexpr std::int64_t second = 1'000'000;
-  const std::int64_t now = call.engine.date_ns() / microsecond;
+  const std::int64_t now = call.engine.now().date_ns / microsecond;
   call.reply.array(2).bulk(std::to_string(now / second)).bulk(std::to_string(now % second));
 }
 
 void run_role(memory_call& call) {
-  const std::string& primary = call.engine.primary_host();
-  if (primary.empty()) {
+  const memory_primary& primary = call.engine.primary();
+  if (primary.host.empty()) {
     call.reply.array(3).bulk("master").integer(0).array(0);
   } else {
-    call.reply.array(5).bulk("slave").bulk(primary).integer(call.engine.primary_port());
+    call.reply.array(5).bulk("slave").bulk(primary.host).integer(primary.port);
     call.reply.bulk("connected").integer(0);
   }
 }
@@ -164,8 +164,8 @@ void run_wait(memory_call& call) {
 void run_info(memory_call& call) {
   std::string text = "# Server\r\nredis_version:" + std::string(version_text) +
                      "\r\nredis_mode:standalone\r\n\r\n# Clients\r\nconnected_clients:" +
-                     std::to_string(call.engine.peers()) + "\r\n\r\n# Replication\r\nrole:" +
-                     (call.engine.primary_host().empty() ? "master" : "slave") +
+                     std::to_string(call.engine.peers().size()) + "\r\n\r\n# Replication\r\nrole:" +
+                     (call.engine.primary().host.empty() ? "master" : "slave") +
                      "\r\nconnected_slaves:0\r\n";
   call.reply.verbatim("txt", text);
 }

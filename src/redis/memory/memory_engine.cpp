@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The course of a command: it is found, checked, queued or run; then the clients that wait for the
-// changed keys are served. memory_audience.cpp has the channels and caches.
+// changed keys are served.
 #include "redis/memory/memory_engine.hpp"
 
 #include <algorithm>
@@ -26,9 +26,12 @@ bool is_write(const arguments& command) noexcept {
 
 memory_engine::memory_engine(std::string_view password) : password_(password) {}
 
-memory_engine::~memory_engine() = default;
+memory_engine::~memory_engine() {
+  BECK_ASSERT(peers_.empty(), "a memory_server was destroyed before its connections");
+}
 
 void memory_engine::join(memory_peer& peer) {
+  BECK_ASSERT(peer.id == 0, "a connection joined a memory_server twice");
   peer.id = ++last_id_;
   peer.has_logged_in = password_.empty();
   peers_.emplace(peer.id, &peer);
@@ -36,47 +39,44 @@ void memory_engine::join(memory_peer& peer) {
 
 void memory_engine::leave(memory_peer& peer) {
   peers_.erase(peer.id);
-  unsubscribe_all(peer);
-  stop_tracking(peer);
-  waiting_.remove(&peer);
-  std::erase(noted_, &peer);
+  channels_.leave(peer);
+  caches_.leave(peer);
+  peer.in_waits.unlink();
+  peer.in_outbox.unlink();
 }
 
-void memory_engine::set_time(std::int64_t steady_ns, std::int64_t date_ns) noexcept {
+void memory_engine::set_time(memory_time now) noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
-  now_ns_ = steady_ns;
-  date_ns_ = date_ns;
-  store_.set_time(steady_ns / millisecond);
-}
-
-memory_peer* memory_engine::find_peer(long long id) noexcept {
-  const auto at = peers_.find(id);
-  return at == peers_.end() ? nullptr : at->second;
+  now_ = now;
+  store_.set_time(now.steady_ns / millisecond);
 }
 
 void memory_engine::execute(memory_peer& peer, const arguments& command) {
+  BECK_ASSERT(peers_.contains(peer.id), "a command came from a connection that is not served");
+  BECK_ASSERT(!peer.is_waiting(), "a command was executed before the one that waits");
   if (command.size() == 0) return;  // an empty line
   const bool is_silent = peer.replies != memory_replies::on;
   if (peer.replies == memory_replies::skip) peer.replies = memory_replies::on;
   dropped_.clear();
   dropped_.use(peer.out.version());
   memory_call call{*this, peer, command, is_silent ? dropped_ : peer.out};
-  peer.tracking.keeps_mark = false;
-  run(call);
-  if (!peer.tracking.keeps_mark && !peer.transaction.has_begun) peer.tracking.is_marked = false;
-  settle();
-  note(peer);
+  const memory_found found = find_memory_row(command);
+  run(call, found);
+  const bool is_client = found.row != nullptr && found.row->name.starts_with("client|");
+  if (!is_client && !peer.transaction.has_begun()) peer.tracking.is_marked = false;
+  while (const memory_peer* const served = waits_.serve(store_)) note_changes(*served);
+  caches_.send();
+  outbox_.note(peer);
 }
 
 /// Runs or queues a command, or refuses it, in the order of redis-server's checks.
-void memory_engine::run(memory_call& call) {
-  const memory_found found = find_memory_row(call.command);
-  if (found.row == nullptr) return refuse(call, found.error);
+void memory_engine::run(memory_call& call, const memory_found& found) {
+  if (!found.error.empty()) return refuse(call, found.error);
   if (refuse_by_state(call, *found.row)) return;
   if (fail_as_planned(call, found.row->name)) return;
   memory_transaction& transaction = call.peer.transaction;
-  if (transaction.has_begun && (found.row->flags & memory_immediate) == 0) {
-    transaction.commands.emplace_back(call.command.wire());
+  if (transaction.has_begun() && (found.row->flags & memory_immediate) == 0) {
+    transaction.queue(call.command.wire());
     call.reply.simple("QUEUED");
     return;
   }
@@ -85,22 +85,25 @@ void memory_engine::run(memory_call& call) {
 
 /// Runs a command, and notes the keys that it has read and changed.
 void memory_engine::call_row(memory_call& call, const memory_row& row) {
-  if (row.name.starts_with("client|")) call.peer.tracking.keeps_mark = true;
   ++commands_;
   hook_.call(call.command);
+  const std::size_t before = call.reply.size() + call.peer.out.size();
   row.run(call);
-  if (call.peer.tracking.is_on) remember_keys(call);
+  const bool has_replied = call.reply.size() + call.peer.out.size() != before;
+  BECK_ASSERT(has_replied || call.peer.is_waiting() || row.name == "client|reply",
+              "a command was executed without a reply");
+  if (call.peer.tracking.is_due()) caches_.note_read(call.peer, call.command);
   note_changes(call.peer);
 }
 
 /// Answers with an error, which a transaction that has begun will not survive.
 void memory_engine::refuse(memory_call& call, std::string_view error) {
   if (call.is(0, "exec")) {
-    call.peer.transaction = memory_transaction();
+    call.peer.transaction.end();
     if (error.starts_with("ERR ")) error.remove_prefix(4);
     return call.error("EXECABORT Transaction discarded because of: " + std::string(error));
   }
-  if (call.peer.transaction.has_begun) call.peer.transaction.is_refused = true;
+  call.peer.transaction.refuse();
   call.reply.error(error);
 }
 
@@ -109,7 +112,7 @@ bool memory_engine::refuse_by_state(memory_call& call, const memory_row& row) {
     refuse(call, "NOAUTH Authentication required.");
     return true;
   }
-  if (!primary_host_.empty() && is_write(call.command)) {
+  if (!primary_.host.empty() && is_write(call.command)) {
     refuse(call, "READONLY You can't write against a read only replica.");
     return true;
   }
@@ -133,97 +136,26 @@ void memory_engine::fail_next(std::string_view name, std::string_view error, std
   if (times != 0) failures_.push_back({small_letters(name), std::string(error), times});
 }
 
-void memory_engine::execute_all(memory_call& exec, const std::vector<std::string>& commands) {
-  exec.peer.in_exec = true;
+void memory_engine::execute_all(memory_call& exec) {
+  const std::vector<std::string> commands = exec.peer.transaction.run();
+  exec.reply.array(commands.size());
   for (const std::string& wire : commands) {
     const arguments command(wire);
     memory_call call{*this, exec.peer, command, exec.reply};
     const memory_found found = find_memory_row(command);
+    BECK_ASSERT(found.error.empty(), "a command was queued that cannot be executed");
     call_row(call, *found.row);
   }
-  exec.peer.in_exec = false;
 }
 
-/// Marks transactions and caches that depend on the keys that a command has changed.
+/// Tells transactions, waits and caches the keys that a command has changed.
 void memory_engine::note_changes(const memory_peer& by) {
   if (!store_.has_changes()) return;
   for (memory_key& key : store_.take_changes()) {
-    for (const auto& [id, peer] : peers_)
-      if (peer->transaction.watched.contains(key)) peer->transaction.is_touched = true;
-    invalidate(key.name, by);
-    if (!waiting_.empty()) ready_.push_back(std::move(key));
+    for (const auto& [id, peer] : peers_) peer->transaction.touch(key);
+    caches_.note_change(key.name, by);
+    waits_.note_change(std::move(key));
   }
-}
-
-/// Serves those that wait for changed keys, which may change more, then the caches.
-void memory_engine::settle() {
-  while (!ready_.empty()) {
-    const std::vector<memory_key> ready = std::exchange(ready_, {});
-    for (const memory_key& key : ready) serve(key);
-  }
-  send_invalidations();
-}
-
-/// Passes the elements of a list to the peers that wait for them, in the order of their commands.
-void memory_engine::serve(const memory_key& key) {
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    memory_peer& peer = **at;
-    ++at;  // the present one may leave the list
-    const std::vector<std::string>& keys = peer.wait.keys;
-    const bool waits_for_it = peer.database == key.database &&
-                              std::find(keys.begin(), keys.end(), key.name) != keys.end();
-    if (!waits_for_it) continue;
-    auto* const list = store_.find_as<memory_list>(key.database, key.name);
-    if (list == nullptr) return;
-    peer.out.array(2).bulk(key.name);
-    if (peer.wait.from_left) {
-      peer.out.bulk(list->front());
-      list->pop_front();
-    } else {
-      peer.out.bulk(list->back());
-      list->pop_back();
-    }
-    store_.note_change(key.database, key.name);
-    store_.erase_if_empty(key.database, key.name);
-    note_changes(peer);
-    unblock(peer);
-  }
-}
-
-void memory_engine::block(memory_peer& peer, memory_wait wait) {
-  peer.wait = std::move(wait);
-  peer.is_waiting = true;
-  waiting_.push_back(&peer);
-}
-
-void memory_engine::unblock(memory_peer& peer) {
-  waiting_.remove(&peer);
-  peer.is_waiting = false;
-  note(peer);
-}
-
-void memory_engine::end_late_waits() {
-  const std::list<memory_peer*> all = waiting_;
-  for (memory_peer* const peer : all) {
-    if (peer->wait.deadline_ns > now_ns_) continue;
-    peer->out.null_array();
-    unblock(*peer);
-  }
-}
-
-std::int64_t memory_engine::next_deadline() const noexcept {
-  std::int64_t next = memory_wait::never;
-  for (const memory_peer* const peer : waiting_) next = std::min(next, peer->wait.deadline_ns);
-  return next;
-}
-
-void memory_engine::note(memory_peer& peer) {
-  if (!std::exchange(peer.is_noted, true)) noted_.push_back(&peer);
-}
-
-std::vector<memory_peer*> memory_engine::take_noted() {
-  for (memory_peer* const peer : noted_) peer->is_noted = false;
-  return std::exchange(noted_, {});
 }
 
 }  // namespace beck::redis::detail

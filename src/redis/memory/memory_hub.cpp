@@ -26,6 +26,10 @@ memory_hub::memory_hub(io_context& context, const memory_server_options& how)
   options_.password = {};  // the engine has a copy
 }
 
+memory_hub::~memory_hub() {
+  BECK_ASSERT(connections_.empty(), "a memory_server's hub was destroyed with connections");
+}
+
 void memory_hub::listen(const ip::tcp::endpoint& at) {
   ip::tcp::acceptor& acceptor = std::get<0>(acceptor_);
   acceptor.open(at.protocol());
@@ -80,7 +84,7 @@ void memory_hub::begin(const std::shared_ptr<memory_connection>& one) noexcept {
     connections_.push_back(one.get());
     if (is_full) {
       one->out.error("ERR max number of clients reached");
-      one->is_closing = true;
+      one->close();
       one->flush();
       one->wake();
     } else {
@@ -132,11 +136,11 @@ std::size_t memory_hub::allow(std::size_t sent, std::size_t bytes, bool& cuts) n
 void memory_hub::read_clock() {
   clock_.expires_after(duration::zero());
   date_.expires_after(duration::zero());
-  engine_.set_time(clock_.expiry().nanoseconds(), date_.expiry().nanoseconds());
+  engine_.set_time({clock_.expiry().nanoseconds(), date_.expiry().nanoseconds()});
 }
 
 void memory_hub::deliver() {
-  for (memory_peer* const peer : engine_.take_noted()) {
+  while (memory_peer* const peer = engine_.outbox().take()) {
     auto& one = static_cast<memory_connection&>(*peer);
     one.flush();
     one.wake_if_unblocked();
@@ -145,7 +149,7 @@ void memory_hub::deliver() {
 }
 
 void memory_hub::set_timer() {
-  const std::int64_t next = engine_.next_deadline();
+  const std::int64_t next = engine_.waits().next_deadline();
   if (next == timer_deadline_) return;
   timer_deadline_ = next;
   static_cast<void>(timer_.expires_at(time_point(duration(next))));
@@ -159,7 +163,7 @@ void memory_hub::set_timer() {
 void memory_hub::on_timer() {
   timer_deadline_ = memory_wait::never;
   read_clock();
-  engine_.end_late_waits();
+  engine_.waits().end_late(engine_.now().steady_ns);
   deliver();
 }
 

@@ -24,6 +24,9 @@ class memory_connection;
 class memory_hub : public std::enable_shared_from_this<memory_hub> {
  public:
   memory_hub(io_context& context, const memory_server_options& how);
+  ~memory_hub();
+  memory_hub(const memory_hub&) = delete;
+  memory_hub& operator=(const memory_hub&) = delete;
 
   /// Listens, and starts to accept. Throws io_error.
   void listen(const ip::tcp::endpoint& at);

@@ -57,7 +57,7 @@ void expire(memory_call& call, std::int64_t unit_ms, std::string_view name) {
   if (!take_conditions(call, nx, xx, gt, lt)) return;
   std::int64_t number = 0;
   if (!call.integer(2, number)) return;
-  const std::int64_t date_ms = call.engine.date_ns() / 1'000'000;
+  const std::int64_t date_ms = call.engine.now().date_ns / 1'000'000;
   if (number > (most - date_ms) / unit_ms || number < -most / unit_ms)
     return call.error("ERR invalid expire time in '" + std::string(name) + "' command");
   memory_entry* const entry = call.find(call[1]);
@@ -200,14 +200,14 @@ bool has_flush_mode(memory_call& call) {
 
 void run_flushdb(memory_call& call) {
   if (!has_flush_mode(call)) return;
-  call.engine.note_flush();
+  call.engine.caches().note_flush(call.engine.peers());
   call.store().clear(call.peer.database);
   call.ok();
 }
 
 void run_flushall(memory_call& call) {
   if (!has_flush_mode(call)) return;
-  call.engine.note_flush();
+  call.engine.caches().note_flush(call.engine.peers());
   for (int number = 0; number < memory_store::databases; ++number) call.store().clear(number);
   call.ok();
 }

@@ -78,9 +78,9 @@ bool take_timeout(memory_call& call, std::size_t i, std::int64_t& to_ms) {
 
 std::int64_t deadline_after(const memory_call& call, std::int64_t ms) noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
-  if (ms == 0 || ms > (memory_wait::never - call.engine.now_ns()) / millisecond)
-    return memory_wait::never;
-  return call.engine.now_ns() + ms * millisecond;
+  const std::int64_t now_ns = call.engine.now().steady_ns;
+  if (ms == 0 || ms > (memory_wait::never - now_ns) / millisecond) return memory_wait::never;
+  return now_ns + ms * millisecond;
 }
 
 void pop_or_wait(memory_call& call, bool from_left) {
@@ -99,13 +99,13 @@ void pop_or_wait(memory_call& call, bool from_left) {
     }
     wait.keys.emplace_back(call[i]);
   }
-  if (call.peer.in_exec) {
+  if (call.peer.transaction.is_running()) {
     call.reply.null_array();
     return;
   }
   wait.from_left = from_left;
   wait.deadline_ns = deadline_after(call, timeout_ms);
-  call.engine.block(call.peer, std::move(wait));
+  call.engine.waits().begin(call.peer, std::move(wait));
 }
 
 void run_blpop(memory_call& call) { pop_or_wait(call, true); }

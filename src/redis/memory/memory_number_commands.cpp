@@ -52,7 +52,10 @@ void run_decrby(memory_call& call) {
 std::string human_text(long double number) {
   constexpr std::size_t digits_max = 5 * 1024;
   std::string text(digits_max, '\0');
-  text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.17Lf", number)));
+  const int bytes = std::snprintf(text.data(), text.size(), "%.17Lf", number);
+  BECK_ASSERT(bytes > 0 && static_cast<std::size_t>(bytes) < digits_max,
+              "a number has more digits than there is room for");
+  text.resize(static_cast<std::size_t>(bytes));
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text == "-0" ? "0" : text;

@@ -93,10 +93,10 @@ void memory_server::pause() noexcept { handle_->hub->pause(true); }
 void memory_server::resume() noexcept { handle_->hub->pause(false); }
 
 void memory_server::become_replica(std::string_view host, std::uint16_t port) {
-  handle_->hub->engine().replicate(host, port);
+  handle_->hub->engine().replicate({std::string(host), port});
 }
 
-void memory_server::become_primary() noexcept { handle_->hub->engine().replicate({}, 0); }
+void memory_server::become_primary() noexcept { handle_->hub->engine().replicate({}); }
 
 void memory_server::fail_next(std::string_view name, std::string_view error, std::size_t times) {
   handle_->hub->engine().fail_next(name, error, times);

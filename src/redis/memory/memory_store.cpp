@@ -2,11 +2,13 @@
 // Keys expire when they are looked at: no client sees the difference.
 #include "redis/memory/memory_store.hpp"
 
+#include <cmath>
 #include <iterator>
 
 namespace beck::redis::detail {
 
 void memory_sorted::set(std::string_view member, double score) {
+  BECK_ASSERT(!std::isnan(score), "the score of a member of a sorted set is no number");
   remove(member);
   score += 0.0;  // no zero is negative
   ranks_.emplace(score, member);
@@ -28,6 +30,7 @@ const double* memory_sorted::score(std::string_view member) const noexcept {
 
 std::size_t memory_sorted::rank(std::string_view member) const {
   const auto at = scores_.find(member);
+  BECK_ASSERT(at != scores_.end(), "only a member of a sorted set has a rank");
   const auto place = ranks_.find({at->second, at->first});
   return static_cast<std::size_t>(std::distance(ranks_.begin(), place));
 }
@@ -38,17 +41,17 @@ std::string_view type_name(const memory_value& value) noexcept {
 }
 
 memory_entry* memory_store::find(int number, std::string_view key) {
-  database& keys = keys_[number];
-  const auto at = keys.find(key);
-  if (at == keys.end()) return nullptr;
+  database& all = keys(number);
+  const auto at = all.find(key);
+  if (at == all.end()) return nullptr;
   if (at->second.expires_ms > now_ms_) return &at->second;
   note_change(number, key);
-  keys.erase(at);
+  all.erase(at);
   return nullptr;
 }
 
 memory_entry& memory_store::put(int number, std::string_view key, memory_value value) {
-  memory_entry& entry = keys_[number][std::string(key)];
+  memory_entry& entry = keys(number)[std::string(key)];
   entry.value = std::move(value);
   entry.expires_ms = memory_entry::never;
   note_change(number, key);
@@ -58,7 +61,7 @@ memory_entry& memory_store::put(int number, std::string_view key, memory_value v
 bool memory_store::erase(int number, std::string_view key) {
   if (find(number, key) == nullptr) return false;
   note_change(number, key);
-  keys_[number].erase(keys_[number].find(key));
+  keys(number).erase(keys(number).find(key));
   return true;
 }
 
@@ -71,20 +74,20 @@ void memory_store::erase_if_empty(int number, std::string_view key) {
 
 void memory_store::clear(int number) {
   for (const auto& [key, entry] : live(number)) note_change(number, key);
-  keys_[number].clear();
+  keys(number).clear();
 }
 
 const memory_store::database& memory_store::live(int number) {
-  database& keys = keys_[number];
-  for (auto at = keys.begin(); at != keys.end();) {
+  database& all = keys(number);
+  for (auto at = all.begin(); at != all.end();) {
     if (at->second.expires_ms > now_ms_) {
       ++at;
     } else {
       note_change(number, at->first);
-      at = keys.erase(at);
+      at = all.erase(at);
     }
   }
-  return keys;
+  return all;
 }
 
 void memory_store::note_change(int number, std::string_view key) {

@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::redis::detail {
 
 // Values. All containers are ordered, so that replies depend on the commands alone.
@@ -29,7 +31,7 @@ class memory_sorted {
   using scores = std::map<std::string, double, std::less<>>;
   using ranks = std::set<std::pair<double, std::string>>;
 
-  /// Sets the score of a member, which need not exist.
+  /// Sets the score of a member, which need not exist. Requires that it is a number.
   void set(std::string_view member, double score);
   /// Removes a member. Returns whether it existed.
   bool remove(std::string_view member);
@@ -115,6 +117,11 @@ class memory_store {
   bool has_changes() const noexcept { return !changes_.empty(); }
 
  private:
+  database& keys(int number) noexcept {
+    BECK_ASSERT(number >= 0 && number < databases, "a database of a memory_server is from 0 to 15");
+    return keys_[number];
+  }
+
   database keys_[databases];
   std::vector<memory_key> changes_;
   std::int64_t now_ms_ = 0;

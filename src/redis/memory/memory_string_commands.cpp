@@ -81,7 +81,7 @@ bool take_end(memory_call& call, std::string_view name, set_options& to) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   std::int64_t number = 0;
   if (!call.integer(to.end_at, number)) return false;
-  const std::int64_t date_ms = call.engine.date_ns() / 1'000'000;
+  const std::int64_t date_ms = call.engine.now().date_ns / 1'000'000;
   const bool is_too_late =
       number > most / to.unit_ms || (!to.is_date && number * to.unit_ms > most - date_ms);
   if (number <= 0 || is_too_late) {

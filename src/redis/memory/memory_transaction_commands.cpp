@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // MULTI, EXEC and the keys that a transaction depends on.
-#include <utility>
+#include <string>
 
 #include "redis/memory/memory_call.hpp"
 
@@ -8,56 +8,55 @@ namespace beck::redis::detail {
 namespace {
 
 void run_multi(memory_call& call) {
-  if (call.peer.transaction.has_begun) return call.error("ERR MULTI calls can not be nested");
-  call.peer.transaction.has_begun = true;
+  if (call.peer.transaction.has_begun()) return call.error("ERR MULTI calls can not be nested");
+  call.peer.transaction.begin();
   call.ok();
 }
 
 /// Lets keys that have expired count as changed.
 void expire_watched(memory_call& call) {
-  for (const memory_key& key : call.peer.transaction.watched) {
+  for (const memory_key& key : call.peer.transaction.watched()) {
     if (call.store().find(key.database, key.name) != nullptr || !call.store().has_changes())
       continue;
     for (const memory_key& changed : call.store().take_changes()) {
-      call.peer.transaction.is_touched = call.peer.transaction.is_touched || changed == key;
+      call.peer.transaction.touch(changed);
       call.store().note_change(changed.database, changed.name);
     }
   }
 }
 
 void run_exec(memory_call& call) {
-  if (!call.peer.transaction.has_begun) return call.error("ERR EXEC without MULTI");
+  memory_transaction& transaction = call.peer.transaction;
+  if (!transaction.has_begun()) return call.error("ERR EXEC without MULTI");
   expire_watched(call);
-  const memory_transaction transaction = std::exchange(call.peer.transaction, memory_transaction());
-  if (transaction.is_refused)
-    return call.error("EXECABORT Transaction discarded because of previous errors.");
-  if (transaction.is_touched) {
+  if (transaction.is_refused()) {
+    call.error("EXECABORT Transaction discarded because of previous errors.");
+  } else if (transaction.is_touched()) {
     call.reply.null_array();
-    return;
+  } else {
+    call.engine.execute_all(call);
   }
-  call.reply.array(transaction.commands.size());
-  call.engine.execute_all(call, transaction.commands);
+  transaction.end();
 }
 
 void run_discard(memory_call& call) {
-  if (!call.peer.transaction.has_begun) return call.error("ERR DISCARD without MULTI");
-  call.peer.transaction = memory_transaction();
+  if (!call.peer.transaction.has_begun()) return call.error("ERR DISCARD without MULTI");
+  call.peer.transaction.end();
   call.ok();
 }
 
 void run_watch(memory_call& call) {
   memory_transaction& transaction = call.peer.transaction;
-  if (transaction.has_begun) return call.error("ERR WATCH inside MULTI is not allowed");
+  if (transaction.has_begun()) return call.error("ERR WATCH inside MULTI is not allowed");
   for (std::size_t i = 1; i < call.size(); ++i) {
     call.find(call[i]);  // removes it if it has expired, which is no change to the transaction
-    transaction.watched.insert({call.peer.database, std::string(call[i])});
+    transaction.watch({call.peer.database, std::string(call[i])});
   }
   call.ok();
 }
 
 void run_unwatch(memory_call& call) {
-  call.peer.transaction.watched.clear();
-  call.peer.transaction.is_touched = false;
+  call.peer.transaction.unwatch();
   call.ok();
 }
 

@@ -33,6 +33,7 @@ void byte_store::release() noexcept {
 void byte_store::take(byte_store& other) noexcept {
   release();
   if (other.data_ == other.room_) {
+    BECK_ASSERT(other.size_ <= capacity_, "bytes were taken from a store with more room");
     if (other.size_ != 0) std::memcpy(data_, other.data_, other.size_);
     size_ = other.size_;
     other.size_ = 0;

@@ -166,6 +166,8 @@ parsed reply_parser::parse(std::string_view input, token* to, std::size_t room,
   result.consumed = static_cast<std::size_t>(c.at - c.begin);
   offset_ += result.consumed;
   examined_ += result.consumed;
+  BECK_ASSERT(stage_ == stage::refused || offset_ <= limit_end_,
+              "a reply was taken beyond its limit");
   return result;
 }
 

@@ -202,6 +202,7 @@ void reply_parser::end_element(cursor& c, token& made) noexcept {
 /// Leaves the innermost aggregate. Returns whether it was none of the elements that are counted: an
 /// attribute, or a push inside a reply.
 bool reply_parser::pop(cursor& c, token& made) noexcept {
+  BECK_ASSERT(depth_ > push_depth_, "an aggregate was left that was not begun");
   const data_type ended = stack_[depth_--].type;
   if (ended == data_type::attribute) {
     is_attributed_ = true;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/fixed_text.hpp>
 
 #include "redis/protocol/number_text.hpp"
@@ -132,6 +133,7 @@ void reply_reader::take_attribute(const token& next) {
 }
 
 void reply_reader::take_end() {
+  BECK_ASSERT(depth_ != 0, "an aggregate ended that was not begun");
   const frame ended = top();
   if (!end_aggregate(ended)) return;
   pop();

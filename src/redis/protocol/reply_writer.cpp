@@ -113,10 +113,14 @@ reply_writer& reply_writer::begin_streamed_text() {
 }
 
 reply_writer& reply_writer::streamed_part(std::string_view part) {
+  BECK_ASSERT(is_resp3(), "RESP2 has no streamed texts");
   return part.empty() ? *this : text(';', {}, part);
 }
 
-reply_writer& reply_writer::end_streamed_text() { return line(';', "0"); }
+reply_writer& reply_writer::end_streamed_text() {
+  BECK_ASSERT(is_resp3(), "RESP2 has no streamed texts");
+  return line(';', "0");
+}
 
 reply_writer& reply_writer::begin_streamed(data_type kind) {
   BECK_ASSERT(is_resp3(), "RESP2 has no streamed aggregates");
@@ -146,6 +150,9 @@ reply_writer& reply_writer::begin_streamed(data_type kind) {
   return *this;
 }
 
-reply_writer& reply_writer::end_streamed() { return line('.', {}); }
+reply_writer& reply_writer::end_streamed() {
+  BECK_ASSERT(is_resp3(), "RESP2 has no streamed aggregates");
+  return line('.', {});
+}
 
 }  // namespace beck::redis

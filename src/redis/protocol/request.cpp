@@ -99,6 +99,8 @@ void command_writer::end(const byte_store& to, const byte_store& marks) noexcept
 void command_writer::append(byte_store& to, byte_store& marks, const request_limits& most,
                             const command_writer& other, const byte_store& from,
                             const byte_store& from_marks) {
+  BECK_ASSERT(other.bytes_ <= from.size() && other.mark_bytes_ <= from_marks.size(),
+              "the commands of one request were appended with the bytes of another");
   to.truncate(bytes_);
   marks.truncate(mark_bytes_);
   if (other.failure_ != request_limit::none) {

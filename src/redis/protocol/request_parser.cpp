@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <beck/base/assert.hpp>
+
 #include "redis/protocol/number_text.hpp"
 
 namespace beck::redis {
@@ -101,6 +103,8 @@ parsed_request request_parser::parse(std::string_view input) {
     is_inline_ = false;
     stage_ = stage::start;
   }
+  BECK_ASSERT(stage_ == stage::refused || at_ <= input.size(),
+              "bytes of a command that is not whole were not passed again");
   while (at_ < input.size() && !is_whole_ && stage_ != stage::refused) step(input);
   parsed_request found;
   if (stage_ == stage::refused) {
@@ -241,6 +245,7 @@ void request_parser::end_length() noexcept {
 }
 
 void request_parser::end_argument() noexcept {
+  BECK_ASSERT(arguments_left_ != 0, "a command got more arguments than it has announced");
   stage_ = stage::head;
   if (--arguments_left_ == 0) is_whole_ = true;
 }
@@ -295,6 +300,7 @@ void request_parser::refuse_byte(char wanted, char got) noexcept {
 }
 
 std::size_t request_parser::missing() const noexcept {
+  BECK_ASSERT(!is_whole_ && stage_ != stage::refused, "no byte of the command is missing");
   switch (stage_) {
     case stage::head:
       return arguments_left_ * argument_bytes_min;

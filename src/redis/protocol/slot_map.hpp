@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/key_slot.hpp>
 #include <beck/redis/value.hpp>
 
@@ -59,9 +60,13 @@ class slot_map {
   bool is_known() const noexcept { return is_known_; }
   const std::vector<node_address>& nodes() const noexcept { return nodes_; }
   /// Returns the node that takes writes to a slot; none: the slot is not assigned.
-  std::uint16_t owner(std::uint16_t slot) const noexcept { return owners_[slot]; }
+  std::uint16_t owner(std::uint16_t slot) const noexcept {
+    BECK_ASSERT(slot < key_slots, "a cluster has no such slot");
+    return owners_[slot];
+  }
   /// Returns the replicas of a node, in the order of their numbers.
   const std::vector<std::uint16_t>& replicas(std::uint16_t node) const noexcept {
+    BECK_ASSERT(node < replicas_.size(), "a cluster has no such node");
     return replicas_[node];
   }
   /// Adds a node, unless it is there. Returns its number; none: there are `nodes_max` already.
@@ -69,6 +74,7 @@ class slot_map {
   std::uint16_t add(const node_address& at);
   /// Moves a slot to a node.
   void patch(std::uint16_t slot, std::uint16_t node) noexcept {
+    BECK_ASSERT(slot < key_slots && node < nodes_.size(), "a slot was moved that is not there");
     owners_[slot] = node;
     is_known_ = true;
   }

@@ -154,6 +154,7 @@ std::size_t value::append_plain(const token* tokens, std::size_t count) noexcept
 void value::add(const token& next) noexcept {
   const auto index = static_cast<std::uint32_t>(nodes_count_);
   if (open_depth_ > next.depth) close_to(next.depth);
+  BECK_ASSERT(open_depth_ == next.depth, "a token is inside an aggregate that was not begun");
   value_node& made = nodes_[nodes_count_++];
   made.type = next.type;
   made.end = index + 1;
@@ -182,6 +183,7 @@ void value::add(const token& next) noexcept {
 
 /// Adds a further part of the text of the last element, or the end of an aggregate.
 void value::add_part(const token& next) noexcept {
+  BECK_ASSERT(nodes_count_ != 0, "a value begins with the end of an aggregate, or of a text");
   if (next.type == data_type::end) {
     close_to(next.depth);
     return;
@@ -233,6 +235,7 @@ char* value::text_room(std::size_t& bytes) {
 
 void value::text_written(std::size_t bytes) noexcept {
   BECK_ASSERT(bytes <= text_capacity_ - text_bytes_, "more was written than there was room for");
+  BECK_ASSERT(nodes_count_ != 0 && !is_complete_, "no text is being added");
   text_bytes_ += bytes;
   nodes_[nodes_count_ - 1].size += static_cast<std::uint32_t>(bytes);
 }

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include <beck/base/assert.hpp>
+
 #include "redis/protocol/number_text.hpp"
 
 namespace beck::redis::detail {
@@ -115,6 +117,7 @@ std::size_t write_text(const value_item& item, char* to, std::size_t room) noexc
     is_attributed = false;
     if (is_aggregate(next.type())) {
       text.add(opening(next.type()));
+      BECK_ASSERT(depth + 1 < levels_max, "a value is deeper than tokens can be");
       levels[++depth] = {next.type(), next.size(), 0};
     } else {
       add_scalar(text, next);
