@@ -4,6 +4,7 @@
 // begun again behind a loss or a refusal.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/arguments.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +57,15 @@ class command_progress {
     next_ = next;
   }
   /// Takes the last `commands` back: they were formatted, and the kernel has not taken them whole.
-  void take_back(std::uint32_t commands) noexcept { formatted_ -= commands; }
+  void take_back(std::uint32_t commands) noexcept {
+    BECK_ASSERT(commands <= formatted_, "more commands were taken back than were formatted");
+    formatted_ -= commands;
+  }
   /// Notes the next reply. Returns whether it is the last one.
-  bool note_answer() noexcept { return ++answered_ == commands_; }
+  bool note_answer() noexcept {
+    BECK_ASSERT(answered_ < formatted_, "a reply to a command that was not sent");
+    return ++answered_ == commands_;
+  }
   /// Sets how many replies have come, where several connections bring them.
   void set_answered(std::uint32_t replies) noexcept { answered_ = replies; }
 
