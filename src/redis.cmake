@@ -49,19 +49,15 @@ beck_library(beck_redis
     redis/push/subscriber.cpp
     redis/push/subscription.cpp
     redis/session/blocking_state.cpp
-    redis/session/command_guard.cpp
     redis/session/command_progress.cpp
     redis/session/exchange_queues.cpp
-    redis/session/gathered_write.cpp
     redis/session/handshake.cpp
     redis/session/lane_rules.cpp
     redis/session/pending_commands.cpp
     redis/session/push_reader.cpp
     redis/session/repeat_rules.cpp
-    redis/session/reply_side.cpp
     redis/session/session.cpp
     redis/session/session_input.cpp
-    redis/session/token_input.cpp
     redis/session/write_side.cpp
   HEADERS
     redis/arguments.hpp

@@ -51,7 +51,7 @@ class ledger {
 /// One to many commands. 'g' reads and 's' writes; as capitals they are long.
 class scripted_exchange final : public detail::exchange {
  public:
-  using exchange::set_whole;
+  using exchange::terms;
 
   scripted_exchange(ledger& commands, std::size_t number, std::string_view kinds, bool is_retryable,
                     std::size_t long_bytes = 40)
@@ -68,7 +68,7 @@ class scripted_exchange final : public detail::exchange {
     std::memcpy(wire_.get(), wire.bytes().data(), bytes_);
     part_ = {{wire_.get(), bytes_}, static_cast<std::uint32_t>(kinds.size())};
     set_commands(&part_, 1);
-    set_retryable(is_retryable);
+    terms().is_retryable = is_retryable;
   }
 
   detail::reply_place place_of(std::uint32_t i) noexcept override {
@@ -297,7 +297,8 @@ class scripted_redis final : detail::push_sink {
       if (each->is_under_way()) commands.fault("it is still under way", each->first());
     }
     if (session.in_flight() != 0) commands.fault("commands are still in flight", 0);
-    if (session.is_waiting() || session.waiting() != 0) commands.fault("exchanges still wait", 0);
+    if (session.queues().is_waiting() || session.queues().waiting() != 0)
+      commands.fault("exchanges still wait", 0);
     return commands.text();
   }
 

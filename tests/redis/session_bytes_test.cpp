@@ -244,7 +244,7 @@ TEST_CASE("redis: a greeting is forgotten, and the next one begins anew") {
     redis.session.greet(hello, redis.now);
     if (is_sent) redis.write(40);
     redis.forget(hello);
-    CHECK(redis.session.waiting() == 1);
+    CHECK(redis.session.queues().waiting() == 1);
     redis.session.set_ready();
     redis.finish();
     CHECK(waits.outcomes() == "e");
@@ -299,7 +299,7 @@ TEST_CASE("redis: a session drops exchanges in every state, each once") {
   redis.begin_write();
   redis.session.cancel(held, cancelled());
   CHECK(held.is_under_way());
-  CHECK(redis.session.is_waiting());
+  CHECK(redis.session.queues().is_waiting());
   redis.session.drop_all();
   redis.is_writing = false;
   CHECK(answered.ended() == 1);
@@ -309,7 +309,7 @@ TEST_CASE("redis: a session drops exchanges in every state, each once") {
     CHECK(each->ended() + each->dropped() == 1);
     CHECK_FALSE(each->is_under_way());
   }
-  CHECK(redis.session.waiting() == 0);
+  CHECK(redis.session.queues().waiting() == 0);
   redis.peer.reset();
   redis.session.lost(connection_reset(), redis.now);
 }

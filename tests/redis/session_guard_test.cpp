@@ -135,7 +135,7 @@ TEST_CASE("redis: a transaction has no guard inside") {
   auto most = guarded(2);
   scripted_redis redis(most);
   auto& whole = redis.make("sssss");
-  whole.set_whole();
+  whole.terms().is_whole = true;
   redis.session.submit(whole, redis.now);
   redis.submit("s");
   redis.write();

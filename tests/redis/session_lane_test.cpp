@@ -96,6 +96,8 @@ struct lane_session {
     return commands;
   }
   void answer(std::string_view bytes, std::int64_t now = 0) { CHECK(!s.received(bytes, now)); }
+  /// Returns until when the server may be silent.
+  std::int64_t blocked_until() { return s.blocking().until(s.input().heard_at()); }
 
   session s;
 };
@@ -186,7 +188,7 @@ TEST_CASE("redis: a lane sends in the order of the calls, and nothing behind a b
   lane.s.submit(second, 0);
   CHECK(lane.write() == 2);
   CHECK(lane.s.blocking().is_blocked());
-  CHECK(lane.s.blocked_until() == INT64_MAX);
+  CHECK(lane.blocked_until() == INT64_MAX);
   CHECK(!lane.s.has_output());
   lane.answer("+a\r\n");
   CHECK(lane.write() == 0);
@@ -204,17 +206,17 @@ TEST_CASE("redis: the time of a blocking command counts from the reply before it
   lane_session lane;
   call all("GET a|BLPOP q 5");
   lane.s.submit(all, 1 * second);
-  CHECK(lane.s.blocked_until() == INT64_MIN);
+  CHECK(lane.blocked_until() == INT64_MIN);
   lane.write();
-  CHECK(lane.s.blocked_until() / second == 6);
+  CHECK(lane.blocked_until() / second == 6);
   lane.answer("+a\r\n", 30 * second);  // from here on the server waits
-  CHECK(lane.s.blocked_until() / second == 35);
+  CHECK(lane.blocked_until() / second == 35);
   lane.answer("*2\r\n+q\r\n+x\r\n", 35 * second);
-  CHECK(lane.s.blocked_until() == INT64_MIN);
+  CHECK(lane.blocked_until() == INT64_MIN);
   call endless("BLPOP q 0");
   lane.s.submit(endless, 40 * second);
   lane.write();
-  CHECK(lane.s.blocked_until() == INT64_MAX);
+  CHECK(lane.blocked_until() == INT64_MAX);
   lane.s.lost(gone, 0);
 }
 
@@ -243,7 +245,7 @@ TEST_CASE("redis: a stopped exchange ends as the reply to its blocking command s
       CHECK(one.why == (is_value && !has_more ? beck::error_code() : stopped));
       CHECK(one.outcomes() == (has_more ? "een" : "e"));
       if (!is_value) CHECK(one.replies[has_more ? 1 : 0].error() == stopped);
-      CHECK(lane.s.waiting() == 0);
+      CHECK(lane.s.queues().waiting() == 0);
     }
   }
 }
@@ -353,7 +355,7 @@ TEST_CASE("redis: a lane's transaction is written whole, or the next call would 
     if (!is_narrow) most.write_bytes = 16;
     lane_session lane(most);
     call whole("MULTI|SET k v|SET k w|EXEC");
-    whole.set_whole();
+    whole.terms().is_whole = true;
     call next("GET k");
     lane.s.submit(whole, 0);
     lane.s.submit(next, 0);

@@ -212,7 +212,7 @@ TEST_CASE("redis: a retried pipeline goes on behind its last reply, and keeps it
   redis.answer(3);
   redis.submit("s");
   redis.lose();
-  CHECK(redis.session.waiting() == 3);
+  CHECK(redis.session.queues().waiting() == 3);
   CHECK(redis.session.in_flight() == 0);
   redis.reconnect();
   redis.write();
@@ -251,7 +251,7 @@ TEST_CASE("redis: the greeting comes first, alone, and is never repeated") {
   CHECK_FALSE(redis.session.has_output());
   auto& hello = redis.make("gg");
   redis.session.greet(hello, redis.now);
-  CHECK(redis.session.waiting() == 1);
+  CHECK(redis.session.queues().waiting() == 1);
   CHECK(redis.write() == hello.bytes());
   CHECK(redis.write() == 0);
   redis.answer();
@@ -273,7 +273,7 @@ TEST_CASE("redis: between two connections nothing is written") {
   redis.submit("g");
   redis.write();
   redis.lose();
-  CHECK(redis.session.is_waiting());
+  CHECK(redis.session.queues().is_waiting());
   CHECK_FALSE(redis.session.has_output());
   redis.session.connected(redis.now);
   CHECK_FALSE(redis.session.has_output());
@@ -289,19 +289,19 @@ TEST_CASE("redis: exchanges wait from the loss of a good connection on, or since
   auto& older = redis.submit("g");
   redis.now = 50;
   redis.lose();
-  CHECK(redis.session.waiting_since() == 50);
+  CHECK(redis.session.queues().waiting_since() == 50);
   redis.now = 60;
   auto& late = redis.submit("g");
   redis.session.connected(70);
   redis.session.lost(connection_reset(), 80);  // it was never ready
-  CHECK(redis.session.waiting_since() == 50);
+  CHECK(redis.session.queues().waiting_since() == 50);
   redis.session.end_waiting(cancelled(), 50);
-  CHECK(redis.session.waiting() == 2);
+  CHECK(redis.session.queues().waiting() == 2);
   redis.session.end_waiting(cancelled(), 51);
   CHECK(sent.outcomes() == "m");
   CHECK(older.outcomes() == "n");
   CHECK(late.is_under_way());
-  CHECK(redis.session.waiting_since() == 60);
+  CHECK(redis.session.queues().waiting_since() == 60);
   redis.finish();
   CHECK(redis.verdict() == "");
 }
@@ -337,7 +337,7 @@ TEST_CASE("redis: an exchange takes new commands after its end") {
   redis.session.set_ready();
   redis.session.submit(hello, redis.now);
   write_all(redis.session);
-  CHECK(redis.session.waiting() == 0);
+  CHECK(redis.session.queues().waiting() == 0);
   redis.lose();
   CHECK(hello.is_under_way());
   redis.session.cancel(hello, cancelled());
@@ -350,7 +350,7 @@ TEST_CASE("redis: a command that was lost, sent again and then refused may have 
       CAPTURE(why);
       detail::session session({}, nullptr);
       typed_exchange<long> one;
-      one.set_retryable(true);
+      one.terms().is_retryable = true;
       session.submit(one, 0);
       session.connected(0);
       session.set_ready();
@@ -381,7 +381,7 @@ TEST_CASE("redis: a command that was refused may have run on the connection befo
   }
   CHECK_FALSE(session.received("-LOADING Redis is loading the dataset in memory\r\n", 0));
   CHECK(one.ended == 0);
-  CHECK(session.wake_at() > 0);
+  CHECK(session.queues().wake_at() > 0);
   session.cancel(one, connection_reset());
   CHECK(one.ended == 1);
   CHECK(one.to.outcome() == outcome::maybe_executed);

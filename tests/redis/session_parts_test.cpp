@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parts of a session alone: a write and the bytes that it refers to, a blocking command and its
-// end, guards; and the states of exchanges that a write holds.
+// end, guards, greetings; and the states of exchanges that a write holds.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redis/scripted_redis.hpp"
+#include "redis/session/handshake.hpp"
 
 using namespace beck::redis;
 using namespace beck::redis::test;
@@ -23,6 +24,38 @@ std::vector<std::string> parts_of(const detail::gathered_write& write) {
   for (std::size_t i = 0; i < count; ++i)
     texts.emplace_back(static_cast<const char*>(parts[i].data()), parts[i].size());
   return texts;
+}
+
+/// Sends a greeting. Returns its end as the server's `replies` decide it.
+std::string greeting_end(const detail::server_url& to, std::string_view replies,
+                         protocol version = protocol::resp3, std::string_view name = {},
+                         detail::handshake::stage when = detail::handshake::stage::begin) {
+  using answer = detail::handshake::answer;
+  detail::handshake one(to, version, name, when);
+  detail::session session({}, nullptr);
+  session.connected(0);
+  session.greet(one, 0);
+  beck::const_buffer parts[detail::session::parts_max];
+  CHECK(session.gather(parts) == 1);
+  session.wrote(parts[0].size());
+  CHECK_FALSE(one.is_done());
+  CHECK(!session.received(replies, 0));
+  CHECK(one.is_done());
+  const detail::handshake::verdict said = one.judge();
+  const std::string text(said.text);
+  switch (said.answer) {
+    case answer::accepted:
+      CHECK(!said.why);
+      return "accepted" + text;
+    case answer::no_resp3:
+      return "no RESP3: " + text;
+    case answer::refused:
+      return said.why == error::not_primary ? "no primary" + text : "refused: " + text;
+    case answer::refused_for_good:
+      break;
+  }
+  CHECK(said.why);
+  return "for good: " + text;
 }
 
 /// Cancels an exchange while a write refers to its bytes, and ends the write.
@@ -88,14 +121,14 @@ TEST_CASE("redis: a cancelled exchange is held by its write, whatever its state"
   SUBCASE("a part of it waits") {
     auto& one = redis.submit("SSSSSSSSSSSSSSSSSSSS", false, lent_bytes);
     redis.begin_write();
-    CHECK(redis.session.waiting() == 1);
+    CHECK(redis.session.queues().waiting() == 1);
     check_held(redis, one);
-    CHECK(redis.session.waiting() == 0);
+    CHECK(redis.session.queues().waiting() == 0);
   }
   SUBCASE("it is sent") {
     auto& one = redis.submit("S", false, lent_bytes);
     redis.begin_write();
-    CHECK(redis.session.waiting() == 0);
+    CHECK(redis.session.queues().waiting() == 0);
     check_held(redis, one);
   }
   SUBCASE("a part of it is to be sent before all others") {
@@ -115,10 +148,10 @@ TEST_CASE("redis: a cancelled exchange is held by its write, whatever its state"
     auto& one = redis.submit("G", false, lent_bytes);
     redis.begin_write(100);
     CHECK_FALSE(redis.receive("-LOADING soon\r\n"));
-    CHECK(redis.session.waiting() == 1);
+    CHECK(redis.session.queues().waiting() == 1);
     check_held(redis, one);
-    CHECK(redis.session.wake_at() == INT64_MAX);
-    CHECK(redis.session.waiting() == 0);
+    CHECK(redis.session.queues().wake_at() == INT64_MAX);
+    CHECK(redis.session.queues().waiting() == 0);
   }
 }
 
@@ -128,15 +161,15 @@ TEST_CASE("redis: an exchange that the server has refused for now is cancelled o
     auto& one = redis.submit("g");
     redis.write();
     CHECK_FALSE(redis.receive("-LOADING soon\r\n"));
-    CHECK(redis.session.wake_at() != INT64_MAX);
+    CHECK(redis.session.queues().wake_at() != INT64_MAX);
     if (is_forgotten) {
       redis.forget(one);
     } else {
       redis.session.cancel(one, cancelled());
       CHECK(one.why() == cancelled());
     }
-    CHECK(redis.session.wake_at() == INT64_MAX);
-    CHECK(redis.session.waiting() == 0);
+    CHECK(redis.session.queues().wake_at() == INT64_MAX);
+    CHECK(redis.session.queues().waiting() == 0);
   }
 }
 
@@ -148,20 +181,20 @@ TEST_CASE("redis: what the server refuses for now is sent again behind pauses th
   std::int64_t pause = 10'000'000;
   for (int round = 0; round < 3; ++round, pause *= 2) {
     for (int i = 0; i < 2; ++i) CHECK_FALSE(redis.receive("-LOADING soon\r\n"));
-    CHECK(redis.session.waiting() == 2);
-    CHECK(redis.session.wake_at() == redis.now + pause);
+    CHECK(redis.session.queues().waiting() == 2);
+    CHECK(redis.session.queues().wake_at() == redis.now + pause);
     CHECK_FALSE(redis.session.has_output());
     redis.session.wake(redis.now + pause - 1);
     CHECK_FALSE(redis.session.has_output());
     redis.now += pause;
     redis.session.wake(redis.now);
     redis.write();
-    CHECK(redis.session.waiting() == 0);
+    CHECK(redis.session.queues().waiting() == 0);
   }
   for (int i = 0; i < 2; ++i) CHECK_FALSE(redis.receive("+OK\r\n"));
   CHECK(one.ended() == 1);
   CHECK(other.ended() == 1);
-  CHECK(redis.session.wake_at() == INT64_MAX);
+  CHECK(redis.session.queues().wake_at() == INT64_MAX);
 }
 
 TEST_CASE("redis: a blocking command ends by its reply, by a stop, or is nobody's") {
@@ -238,4 +271,41 @@ TEST_CASE("redis: a guard is due behind its number of commands, and has its own 
   CHECK(guard.is_answer(answer));
   guard.lose();
   CHECK_FALSE(guard.is_answer(answer));
+}
+
+TEST_CASE("redis: the first refusal of a greeting decides, but for commands that name the client") {
+  detail::server_url to;
+  CHECK(greeting_end(to, "%0\r\n") == "accepted");
+  CHECK(greeting_end(to, "-NOPROTO no\r\n") == "no RESP3: NOPROTO no");
+  CHECK(greeting_end(to, "-ERR unknown command 'HELLO'\r\n") ==
+        "no RESP3: ERR unknown command 'HELLO'");
+  CHECK(greeting_end(to, "-ERR unknown command 'PING'\r\n", protocol::resp2) ==
+        "for good: ERR unknown command 'PING'");
+  CHECK(greeting_end(to, "-ERR max number of clients reached\r\n") ==
+        "refused: ERR max number of clients reached");
+  CHECK(greeting_end(to, "-LOADING soon\r\n") == "refused: LOADING soon");
+  CHECK(greeting_end(to, "-NOAUTH no\r\n") == "for good: NOAUTH no");
+  const std::string unnamed = "-ERR name\r\n-NOPERM\r\n-ERR unknown command 'CLIENT'\r\n";
+  CHECK(greeting_end(to, "%0\r\n" + unnamed, protocol::resp3, "app") == "accepted");
+  to.database = 99;
+  to.reads_replicas = true;
+  CHECK(greeting_end(to, "%0\r\n" + unnamed + "-ERR index\r\n-ERR read\r\n", protocol::resp3,
+                     "app") == "for good: ERR index");
+  CHECK(greeting_end(to, "+OK\r\n%0\r\n+OK\r\n-ERR read\r\n", protocol::resp3, {},
+                     detail::handshake::stage::again) == "for good: ERR read");
+  CHECK(greeting_end(to, "%0\r\n", protocol::resp3, "app", detail::handshake::stage::change) ==
+        "accepted");
+}
+
+TEST_CASE(
+    "redis: a greeting that asks for a primary is refused by a replica, with the last reply") {
+  detail::server_url to;
+  to.must_be_primary = true;
+  to.user = "u";
+  to.password = "p";
+  CHECK(greeting_end(to, "%0\r\n*3\r\n$6\r\nmaster\r\n:1\r\n*0\r\n") == "accepted");
+  CHECK(greeting_end(to, "%0\r\n*2\r\n$5\r\nslave\r\n:1\r\n") == "no primary");
+  CHECK(greeting_end(to, "%0\r\n*0\r\n") == "no primary");
+  CHECK(greeting_end(to, "%0\r\n-LOADING soon\r\n") == "refused: LOADING soon");
+  CHECK(greeting_end(to, "-WRONGPASS no\r\n-NOAUTH no\r\n") == "for good: WRONGPASS no");
 }

@@ -118,7 +118,7 @@ TEST_CASE("redis: commands are answered by their pushes, or by errors, up to the
     some_commands asked{"SUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE", "PING"};
     some_commands behind{"GET"};
     asked.answers = {"a", "b", "d"};
-    asked.set_push_answers();
+    asked.set_watch(detail::reply_watch::pushes);
     to.s.submit(behind, 0);
     to.s.greet(asked, 0);
     to.write();
@@ -150,7 +150,7 @@ TEST_CASE("redis: a reply where a push has to be, or another than the last one, 
     some_commands asked{"SUBSCRIBE", "PING"};
     some_commands behind{"GET"};
     asked.answers = {"a"};
-    asked.set_push_answers();
+    asked.set_watch(detail::reply_watch::pushes);
     to.s.greet(asked, 0);
     to.s.submit(behind, 0);
     to.write();
@@ -167,15 +167,15 @@ TEST_CASE("redis: commands that pushes answer end with their connection") {
   pushed to;
   some_commands asked{"SUBSCRIBE", "PING"};
   asked.answers = {"a"};
-  asked.set_push_answers();
+  asked.set_watch(detail::reply_watch::pushes);
   to.s.greet(asked, 0);
   to.write();
   to.s.lost(gone, 0);
   CHECK(asked.ended == 1);
   CHECK(asked.why == gone);
-  CHECK(!to.s.is_waiting());
+  CHECK(!to.s.queues().is_waiting());
   some_commands unsent{"SUBSCRIBE", "PING"};
-  unsent.set_push_answers();
+  unsent.set_watch(detail::reply_watch::pushes);
   to.s.connected(0);
   to.s.set_ready();
   to.s.greet(unsent, 0);

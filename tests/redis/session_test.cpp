@@ -107,7 +107,7 @@ std::string taken(std::string_view replies, bool is_whole) {
   redis.lose(ec);
   CHECK(redis.verdict() == "");
   text += name_of(static_cast<protocol_error>(ec.value()));
-  return text + " " + std::to_string(redis.session.error_offset());
+  return text + " " + std::to_string(redis.session.input().error_offset());
 }
 
 }  // namespace
@@ -284,7 +284,7 @@ TEST_CASE("redis: the limits of an exchange hold for its replies only") {
   auto& other = redis.submit("g");
   reply_limits most;
   most.text_bytes = 3;
-  strict.set_limits(most);
+  strict.terms().limits = most;
   redis.write();
   CHECK_FALSE(redis.receive("$4\r\nlong\r\n$4\r\nlong\r\n"));
   CHECK(strict.at(0).error() == error::reply_too_large);
@@ -310,17 +310,17 @@ TEST_CASE("redis: pushes are no sign that a server answers") {
   s.connected(1);
   constexpr std::string_view push = ">2\r\n$1\r\na\r\n$1\r\nb\r\n";
   CHECK(!s.received(push, 2));
-  CHECK(s.heard_at() == 1);
+  CHECK(s.input().heard_at() == 1);
   counted_exchange one(1);
   s.greet(one, 3);
   beck::const_buffer parts[detail::session::parts_max];
   REQUIRE(s.gather(parts) == 1);
   s.wrote(parts[0].size());
   CHECK(!s.received(":", 4));  // a part of a reply is one
-  CHECK(s.heard_at() == 4);
+  CHECK(s.input().heard_at() == 4);
   CHECK(!s.received("0\r\n", 5));
-  CHECK(s.heard_at() == 5);
+  CHECK(s.input().heard_at() == 5);
   CHECK(one.ended == 1);
   CHECK(!s.received(push, 6));
-  CHECK(s.heard_at() == 5);
+  CHECK(s.input().heard_at() == 5);
 }

@@ -25,7 +25,7 @@ class transaction final : public detail::exchange {
     wire_.push("EXEC");
     for (const arguments& one : wire_) parts_.push_back({one.wire(), 1});
     set_commands(parts_.data(), parts_.size());
-    set_whole();
+    terms().is_whole = true;
   }
   detail::reply_place place_of(std::uint32_t i) noexcept override {
     return i + 1 == commands() ? detail::place_of(last) : detail::place_of(others);
@@ -109,7 +109,7 @@ TEST_CASE("redis: a transaction whose EXEC was sent may have run") {
   for (const bool is_retryable : {false, true}) {
     session s(detail::session_limits{}, nullptr);
     transaction one(1, 3);
-    one.set_retryable(is_retryable);
+    one.terms().is_retryable = is_retryable;
     connect(s);
     s.submit(one, 0);
     CHECK(write(s) == one.bytes());

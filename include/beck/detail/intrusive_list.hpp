@@ -80,7 +80,7 @@ class intrusive_list {
 
   bool empty() const noexcept { return root_.next_ == &root_; }
   /// Returns the first element, or nullptr if the list is empty.
-  T* front() noexcept { return empty() ? nullptr : owner(root_.next_); }
+  T* front() const noexcept { return empty() ? nullptr : owner(root_.next_); }
   /// Returns the last element, or nullptr if the list is empty.
   T* back() noexcept { return empty() ? nullptr : owner(root_.previous_); }
 

@@ -64,7 +64,7 @@ class command_progress {
   }
   /// Notes the next reply. Returns whether it is the last one.
   bool note_answer() noexcept {
-    BECK_ASSERT(answered_ < commands_, "more replies came than there are commands");
+    BECK_ASSERT(answered_ < formatted_, "a reply to a command that was not sent");
     return ++answered_ == commands_;
   }
   /// Sets how many replies have come, where several connections bring them.

@@ -29,17 +29,33 @@ enum class exchange_state : std::uint8_t {
   held,     ///< it has ended, but a write refers to its bytes
 };
 
-/// What an exchange sees of the replies besides their values.
+/// The part of the replies that an exchange sees besides their values.
 enum class reply_watch : std::uint8_t {
   none,
-  pushes,  ///< see exchange::set_push_answers()
-  tokens,  ///< see exchange::set_sees_tokens()
+  /// Each command but the last is answered by one push, or by an error: SUBSCRIBE and the like with
+  /// one name, and PING behind them. is_answer() and is_in_step() are called. The exchange must not
+  /// be cancelled once it was written.
+  pushes,
+  tokens,  ///< see() is called with each token
 };
 
-/// The entries of an exchange among those that wait for replies: others may be between them.
-struct ticket_range {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
+/// How commands may be sent, and their replies be read.
+struct exchange_terms {
+  reply_limits limits;  ///< of each reply
+  /// Commands of which it is not known whether they have run are sent again although they may
+  /// write.
+  bool is_retryable = false;
+  /// The commands are one unit, such as a transaction from MULTI to EXEC: they are sent without
+  /// others between them, begin again together, and have no effect unless the last one was sent.
+  bool is_whole = false;
+};
+
+/// The marks of a session on an exchange.
+struct exchange_marks {
+  /// Its entries among those that wait for replies: others may be between them.
+  std::uint64_t first_ticket = 0;
+  std::uint64_t last_ticket = 0;
+  std::uint64_t lent_to = 0;  ///< the last write that refers to its bytes
 };
 
 /// Commands under way. Made by an operation, which keeps the bytes of the commands and the places
@@ -55,20 +71,20 @@ class exchange {
   /// reply has its own error and outcome then. The exchange may be destroyed inside; the session
   /// must not be called.
   virtual void done(const error_code& ec) noexcept = 0;
-  /// Returns whether a push answers the command `i`. Called only after set_push_answers().
+  /// Returns whether a push answers the command `i`. Called only with reply_watch::pushes.
   virtual bool is_answer(std::uint32_t i, const value& push) noexcept {
     static_cast<void>(i);
     static_cast<void>(push);
     return false;
   }
   /// Returns whether the reply that has come can be that of the command `i`; if not, the connection
-  /// ends with unexpected_reply. Called only after set_push_answers().
+  /// ends with unexpected_reply. Called only with reply_watch::pushes.
   virtual bool is_in_step(std::uint32_t i) noexcept {
     static_cast<void>(i);
     return true;
   }
   /// Takes a token of the reply to the command `i`, which the reader has taken before. Called only
-  /// after set_sees_tokens(). An exception ends the connection.
+  /// with reply_watch::tokens. An exception ends the connection.
   virtual void see(std::uint32_t i, const token& next) {
     static_cast<void>(i);
     static_cast<void>(next);
@@ -85,35 +101,14 @@ class exchange {
     BECK_ASSERT(!is_under_way(), "commands were changed while they were under way");
     progress_.set(parts, count);
   }
-  /// Sets that commands of which it is not known whether they have run are sent again although they
-  /// may write.
-  void set_retryable(bool is_retryable) noexcept { is_retryable_ = is_retryable; }
-  bool is_retryable() const noexcept { return is_retryable_; }
-  /// Sets that the commands are one unit, such as a transaction from MULTI to EXEC: they are sent
-  /// without others between them, begin again together, and have no effect unless the last one was
-  /// sent.
-  void set_whole() noexcept {
-    BECK_ASSERT(!is_under_way(), "commands became one unit while they were under way");
-    is_whole_ = true;
-  }
-  /// Returns whether they are one unit.
-  bool is_whole() const noexcept { return is_whole_; }
-  /// Sets that each command but the last is answered by one push, or by an error: SUBSCRIBE and the
-  /// like with one name, and PING behind them. Requires that it is not cancelled once it was
-  /// written.
-  void set_push_answers() noexcept {
-    BECK_ASSERT(watch_ == reply_watch::none, "an exchange watches replies in one way");
-    watch_ = reply_watch::pushes;
-  }
-  /// Sets that see() is called with each token.
-  void set_sees_tokens() noexcept {
-    BECK_ASSERT(watch_ == reply_watch::none, "an exchange watches replies in one way");
-    watch_ = reply_watch::tokens;
+  /// Returns the terms, which do not change while the commands are under way.
+  exchange_terms& terms() noexcept { return terms_; }
+  const exchange_terms& terms() const noexcept { return terms_; }
+  void set_watch(reply_watch watch) noexcept {
+    BECK_ASSERT(!is_under_way(), "the watch was changed while the commands were under way");
+    watch_ = watch;
   }
   reply_watch watch() const noexcept { return watch_; }
-  /// Sets the bounds of each reply.
-  void set_limits(const reply_limits& most) noexcept { limits_ = most; }
-  const reply_limits& limits() const noexcept { return limits_; }
 
   // --- its course
 
@@ -136,36 +131,30 @@ class exchange {
   // --- for the parts of a session, and of a cluster
 
   command_progress& progress() noexcept { return progress_; }
-  const command_progress& progress() const noexcept { return progress_; }
-  ticket_range& tickets() noexcept { return tickets_; }
-  /// Notes that a write refers to its bytes.
-  void lend_to(std::uint64_t write) noexcept { lent_to_ = write; }
-  bool is_lent_to(std::uint64_t write) const noexcept { return lent_to_ == write; }
+  exchange_marks& marks() noexcept { return marks_; }
   /// Returns the call of a cluster that has taken the commands.
   cluster_call* taken_by() const noexcept { return taken_by_; }
   void set_taken_by(cluster_call* call) noexcept { taken_by_ = call; }
 
  protected:
   exchange() noexcept = default;
-  exchange(exchange&& inert) noexcept
-      : limits_(inert.limits_), is_retryable_(inert.is_retryable_), is_whole_(inert.is_whole_) {}
-  virtual ~exchange() = default;
+  exchange(exchange&& inert) noexcept : terms_(inert.terms_) {}
+  virtual ~exchange() {
+    BECK_ASSERT(!is_under_way(), "an exchange was destroyed while it was under way");
+  }
 
  private:
   friend class exchange_queues;
 
   beck::detail::list_hook hook_;
   command_progress progress_;
-  reply_limits limits_;
+  exchange_terms terms_;
   std::int64_t begun_at_ = 0;
-  ticket_range tickets_;
-  std::uint64_t lent_to_ = 0;         // the write that refers to its bytes
+  exchange_marks marks_;
   error_code held_end_;               // how it ends with that write
   cluster_call* taken_by_ = nullptr;  // of a cluster
   exchange_state state_ = exchange_state::idle;
   reply_watch watch_ = reply_watch::none;
-  bool is_retryable_ = false;
-  bool is_whole_ = false;
 
  public:
   /// A list of exchanges. Stands behind its hook, which it names.

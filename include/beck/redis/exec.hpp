@@ -123,10 +123,6 @@ using sender_ref = shared<sender>;
 
 /// Commands of a client under way.
 class execution : public exchange {
- public:
-  /// Sets that the commands are sent again although they may have run.
-  void set_retryable() noexcept { exchange::set_retryable(true); }
-
  protected:
   explicit execution(sender_ref of) noexcept;
   execution(execution&&) noexcept = default;
@@ -214,12 +210,12 @@ class exec_op : public reply_op<Derived, T>, protected execution {
   /// Sends the commands again, at most client_options::attempts times, if the connection is lost
   /// and it is not known whether they have run. Commands that only read always are.
   Derived&& retryable() && {
-    set_retryable();
+    terms().is_retryable = true;
     return static_cast<Derived&&>(*this);
   }
   /// Sets the bounds of each reply.
   Derived&& limits(const reply_limits& most) && {
-    set_limits(most);
+    terms().limits = most;
     return static_cast<Derived&&>(*this);
   }
 
@@ -365,7 +361,7 @@ class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
  public:
   exec_whole(sender_ref of, command<T>&&... what)
       : base(static_cast<sender_ref&&>(of), static_cast<command<T>&&>(what)...) {
-    this->set_whole();
+    this->terms().is_whole = true;
   }
   exec_whole(exec_whole&& other) noexcept : base(static_cast<base&&>(other)) {}
 

@@ -37,7 +37,7 @@ class request_parser {
   /// Whether a command may also be a line of words, as people type them into telnet.
   enum class inline_commands : std::uint8_t {
     refused,  ///< a line that some other protocol has sent, such as HTTP, is never run
-    allowed,  ///< as redis-server does it; then also what `skipped` allows
+    allowed,  ///< as redis-server does it; then also those of `skipped`
     skipped,  ///< only empty lines, and commands without arguments: both say nothing
   };
 

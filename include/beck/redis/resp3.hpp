@@ -123,8 +123,8 @@ struct parse_limits {
   std::uint32_t line_bytes = 65'536;
   /// Bytes of a reply with all its heads, and with the attributes before it.
   std::uint32_t reply_bytes = 67'108'864;
-  /// Elements of a reply or push on all levels: itself, keys and values, attributes and what is in
-  /// them. Elements are counted when the head of their aggregate is read.
+  /// Elements of a reply or push on all levels: itself, keys and values, attributes and their
+  /// elements. Elements are counted when the head of their aggregate is read.
   std::uint32_t elements = 4'194'304;
   /// Bytes of a push, as reply_bytes.
   std::uint32_t push_bytes = 1'048'576;
@@ -191,7 +191,7 @@ class reply_parser {
 
   /// Sets the version of the protocol. Requires is_between_replies().
   void use(protocol version) noexcept { version_ = version; }
-  /// Sets the limits. Requires is_between_replies(), and what the constructor requires. A caller
+  /// Sets the limits. Requires is_between_replies(), and limits as for the constructor. A caller
   /// that prefers to read and drop a reply that is too large sets greater ones and counts itself.
   void use(const parse_limits& limits) noexcept;
 

@@ -262,7 +262,7 @@ namespace functions {
 /// `[1, "a\x0d", {"k": null}, !"ERR no", 1.5, true, txt:"verbatim"]`. Texts are quoted; other bytes
 /// than printable ASCII, quotes and backslashes are escaped. Sets are `~[...]`, pushes `>[...]`,
 /// attributes `|{...}` before their element. `Text` is a string: `to_text<std::string>(v.root())`.
-/// Throws what the string throws.
+/// Throws as the string does.
 template <class Text>
 Text to_text(const value_item& item) {
   Text text;

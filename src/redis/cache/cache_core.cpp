@@ -72,10 +72,9 @@ std::string_view why_not_cached(const arguments& command, std::size_t push_bytes
 cache_read::cache_read(cache_core& owner, std::string_view wire)
     : owner_(owner), wire_(wire), parts_{{caching, 1}, {wire_, 1}} {
   set_commands(parts_, 2);
-  set_whole();
-  set_retryable(true);  // it only reads
-  set_sees_tokens();
-  set_limits(owner.owner().bounds().replies);
+  // It only reads, and CLIENT CACHING concerns the next command.
+  terms() = {.limits = owner.owner().bounds().replies, .is_retryable = true, .is_whole = true};
+  set_watch(reply_watch::tokens);
 }
 
 void cache_read::see(std::uint32_t i, const token& next) {

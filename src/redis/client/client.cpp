@@ -42,7 +42,7 @@ sender::sender(const any_io_executor& executor, const client_options& how) noexc
       bounds_(within_bounds(how, {name_.data(), name_.size()})) {}
 
 execution::execution(sender_ref of) noexcept : sender_(std::move(of)) {
-  set_limits(sender_->bounds().replies);
+  terms().limits = sender_->bounds().replies;
 }
 
 execution::~execution() {
@@ -74,7 +74,7 @@ any_io_executor exec_functions::get_executor() const noexcept { return sender_->
 
 error_code execution::check(const arguments& command) noexcept {
   if (!sender_) return beck::error::operation_aborted;  // awaited again
-  return sender_->check(command, is_whole());
+  return sender_->check(command, terms().is_whole);
 }
 
 void end_transaction(reply_status& result, const reply<void>* accepted) noexcept {

@@ -9,8 +9,9 @@
 
 #include <beck/coro/event.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/redis/exec.hpp>
 
-#include "redis/session/own_command.hpp"
+#include "redis/session/handshake.hpp"
 #include "redis/session/session.hpp"
 
 namespace beck::redis::detail {

@@ -109,7 +109,7 @@ error_code link::check(const arguments& command, bool is_whole) noexcept {
 
 error_code link::start(exchange& one) noexcept {
   if (is_closed_) return beck::error::operation_aborted;
-  if (session_.waiting() >= bounds().waiting) return error::queue_full;
+  if (session_.queues().waiting() >= bounds().waiting) return error::queue_full;
   if (!is_living() && lane_ && connections_.get() != 0) return last_cause_;
   if (const error_code ec = begin_living(); ec) return ec;
   calls_.add();
@@ -154,7 +154,7 @@ void link::end_waiting_before(std::int64_t before) noexcept {
 }
 
 std::int64_t link::wake_at() const noexcept {
-  return std::min(session_.wake_at(), pushes_.router().wake_at());
+  return std::min(session_.queues().wake_at(), pushes_.router().wake_at());
 }
 
 // --- writing
@@ -188,7 +188,7 @@ void link::take_write_error(const error_code& why) noexcept {
 
 /// Publishes the numbers of now.
 void link::publish_counts() noexcept {
-  waiting_.set(session_.waiting());
+  waiting_.set(session_.queues().waiting());
   in_flight_.set(session_.in_flight());
 }
 

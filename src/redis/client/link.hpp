@@ -158,7 +158,9 @@ class link final : public sender, private beck::writer_source {
 
   void change(link_event event) noexcept;
   void drop_all() noexcept;
-  bool is_needed() noexcept { return session_.is_waiting() || pushes_.router().is_wanted(); }
+  bool is_needed() noexcept {
+    return session_.queues().is_waiting() || pushes_.router().is_wanted();
+  }
   // the life of connections (link_life.cpp)
   static task<> live(life self);
   task<error_code> connect();

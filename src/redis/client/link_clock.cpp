@@ -53,7 +53,8 @@ std::int64_t link_clock::tend(std::int64_t now) noexcept {
   }
   session& work = link_.work();
   if (work.is_muted() && !link_.is_writing()) wrote_at_ = now;  // a silence that was asked for
-  const std::int64_t alive_at = std::max({work.heard_at(), wrote_at_, work.blocked_until()});
+  const std::int64_t heard_at = work.input().heard_at();
+  const std::int64_t alive_at = std::max({heard_at, wrote_at_, work.blocking().until(heard_at)});
   const std::int64_t dead = later(alive_at, bounds.silence_timeout);
   if (now >= dead) {
     link_.break_connection(error::server_silent);
@@ -69,9 +70,7 @@ std::int64_t link_clock::tend_waiting(std::int64_t now) noexcept {
   const duration hold = link_.bounds().hold_timeout;
   const std::int64_t before = (duration(now + 1) - hold).nanoseconds();
   link_.end_waiting_before(before);
-  std::int64_t since = router.adding_since();
-  if (work.is_waiting()) since = std::min(since, work.waiting_since());
-  return later(since, hold);
+  return later(std::min(router.adding_since(), work.queues().waiting_since()), hold);
 }
 
 /// Sends what is due, and a PING to a server that was silent for long. Returns when to look again.

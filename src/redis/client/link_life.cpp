@@ -136,24 +136,24 @@ void link::speak_resp2() noexcept {
 /// Looks whether the server has answered the greeting. Returns an error if it has refused.
 error_code link::end_greeting() {
   if (!greeting_->is_done()) return {};
-  const error_code refusal = greeting_->refusal();
+  const handshake::verdict said = greeting_->judge();
   if (lane_ && lane_->state() == lane_state::returned) {
-    if (refusal) return refusal;
+    if (said.why) return said.why;
     if (lane_->is_outdated()) return beck::error::operation_aborted;
     be_ready();
     lane_->put_back();
     return {};
   }
   const bool is_greeted = greeting_->when() == handshake::stage::change;
-  if (refusal && greeting_->asks_for_resp2()) {
+  if (said.answer == handshake::answer::no_resp3) {
     speak_resp2();
     if (!is_greeted) {
       greet(protocol::resp2, handshake::stage::begin);
       return {};
     }
-  } else if (refusal) {
-    plan_.refuse(greeting_->is_final(), std::string(greeting_->refusal_text()));
-    return refusal;
+  } else if (said.why) {
+    plan_.refuse(said.answer == handshake::answer::refused_for_good, std::string(said.text));
+    return said.why;
   } else if (!is_greeted && plan_.asks_again(!pushes_.router().is_wanted())) {
     greet(protocol::resp3, handshake::stage::change);
     return {};

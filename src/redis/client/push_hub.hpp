@@ -8,7 +8,7 @@
 
 #include "redis/cache/cache_core.hpp"
 #include "redis/push/push_router.hpp"
-#include "redis/session/own_command.hpp"
+#include "redis/session/handshake.hpp"
 #include "redis/session/session.hpp"
 
 namespace beck::redis::detail {

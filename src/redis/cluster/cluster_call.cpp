@@ -260,7 +260,7 @@ error_code cluster_call::conclude(protocol version) noexcept {
       number = step.number + 1;
     } else if (step.whole != last) {
       last = step.whole;
-      step.whole->combine(user_->place_of(number++), user_->limits(), version);
+      step.whole->combine(user_->place_of(number++), user_->terms().limits, version);
     }
   }
   std::uint32_t i = 0;

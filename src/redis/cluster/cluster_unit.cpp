@@ -28,8 +28,8 @@ void cluster_unit::begin(cluster_core& core, cluster_call& call, cluster_node& t
   call_ = &call;
   node_ = &to;
   ++to.units;
-  set_limits(call.limits());
-  set_retryable(call.is_retryable());
+  terms().limits = call.limits();
+  terms().is_retryable = call.is_retryable();
 }
 
 void cluster_unit::clear() noexcept {
@@ -49,7 +49,7 @@ void cluster_unit::add(std::uint32_t step, bool asks) {
 
 void cluster_unit::close() {
   set_commands(parts_.data(), parts_.size());
-  if (asks_ || call_->is_whole()) set_whole();
+  terms().is_whole = asks_ || call_->is_whole();
 }
 
 reply_place cluster_unit::place_of(std::uint32_t i) noexcept {
@@ -157,7 +157,7 @@ void unit_sender::recycle(cluster_unit& one) noexcept {
   std::unique_ptr<cluster_unit> ended(&one);
   const bool is_large = one.steps().size() > spare_unit_steps_max;
   one.clear();
-  if (!is_large && !one.is_whole() && spare_.size() < spare_units_max)
+  if (!is_large && !one.terms().is_whole && spare_.size() < spare_units_max)
     spare_.push_back(std::move(ended));
 }
 

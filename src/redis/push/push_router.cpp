@@ -54,7 +54,7 @@ class push_router::commands final : public exchange {
     replies_ = std::make_unique<reply<void>[]>(topics_.size());
     part_ = {request_.bytes(), static_cast<std::uint32_t>(request_.size())};
     set_commands(&part_, 1);
-    set_push_answers();
+    set_watch(reply_watch::pushes);
   }
 
   reply_place place_of(std::uint32_t i) noexcept override {

@@ -52,8 +52,9 @@ class blocking_state {
   exchange* stopped() const noexcept { return stopped_; }
   /// Returns the `why` of stop().
   const error_code& reason() const noexcept { return reason_; }
-  /// Returns until when a server that was last heard at `heard_at` may be silent: INT64_MIN: no
-  /// command blocks.
+  /// Returns until when a server that was last heard at `heard_at` may be silent because of the
+  /// command: for the time of its own argument, from its formatting or the reply before it.
+  /// INT64_MIN: no command blocks.
   std::int64_t until(std::int64_t heard_at) const noexcept;
 
  private:

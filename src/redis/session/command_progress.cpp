@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Walks through the bytes of commands, and the beginning again.
+// Walks through the bytes of commands, and their beginning again.
 #include <beck/redis/command_progress.hpp>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/command_table.hpp>
 
 namespace beck::redis::detail {
@@ -40,6 +41,7 @@ void command_progress::note_loss(bool is_whole) noexcept {
 }
 
 void command_progress::begin_at(std::uint32_t first) noexcept {
+  BECK_ASSERT(first < commands_, "an exchange begins again behind its last command");
   answered_ = formatted_ = first;
   next_ = place_of(first);
 }

@@ -55,17 +55,24 @@ void exchange_queues::greet(exchange& one, std::int64_t now) noexcept {
 
 // --- sending
 
+/// Counts one exchange less among those that wait.
+void exchange_queues::leave_waiting() noexcept {
+  BECK_ASSERT(count_ != 0, "more exchanges leave the queue than have come");
+  --count_;
+}
+
 void exchange_queues::note_sent(exchange& one) noexcept {
   one.hook_.unlink();
   if (one.is_greeting()) {
     advance(one.state_, exchange_event::send_greeting, exchange_transitions);
   } else {
-    --count_;
+    leave_waiting();
     advance(one.state_, exchange_event::send, exchange_transitions);
   }
 }
 
 void exchange_queues::give_way(exchange& one) noexcept {
+  BECK_ASSERT(one.state_ == exchange_state::waiting, "an exchange gave way that does not wait");
   one.hook_.unlink();
   waiting_.push_back(one);
 }
@@ -117,10 +124,12 @@ void exchange_queues::repeat(list& again) noexcept {
 void exchange_queues::take_out(exchange& one) noexcept {
   if (!one.hook_.is_linked()) return;
   one.hook_.unlink();
-  if (one.state_ == exchange_state::waiting || one.state_ == exchange_state::refused) --count_;
+  if (one.state_ == exchange_state::waiting || one.state_ == exchange_state::refused)
+    leave_waiting();
 }
 
 void exchange_queues::end(exchange& one, const error_code& ec) noexcept {
+  BECK_ASSERT(!one.hook_.is_linked(), "an exchange ends while it is in a list");
   advance(one.state_, exchange_event::end, exchange_transitions);
   one.done(ec);
 }
@@ -141,6 +150,11 @@ void exchange_queues::end_held() noexcept {
 void exchange_queues::forget(exchange& one) noexcept {
   take_out(one);
   advance(one.state_, exchange_event::end, exchange_transitions);
+}
+
+std::int64_t exchange_queues::waiting_since() const noexcept {
+  const exchange* const one = waiting_.front();
+  return one == nullptr ? INT64_MAX : std::max(one->begun_at(), lost_at_);
 }
 
 exchange* exchange_queues::any() noexcept {

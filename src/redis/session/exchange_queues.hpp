@@ -87,6 +87,8 @@ class exchange_queues {
   void end_held() noexcept;
   /// Forgets an exchange without done().
   void forget(exchange& one) noexcept;
+  /// Returns the first exchange of those that wait; nullptr: there is none.
+  exchange* front() noexcept { return waiting_.front(); }
   /// Returns any exchange that is in a list; nullptr: there is none.
   exchange* any() noexcept;
 
@@ -95,15 +97,13 @@ class exchange_queues {
   bool is_waiting() const noexcept { return !waiting_.empty(); }
   /// Returns how many exchanges wait to be sent, for the first time or again.
   std::size_t waiting() const noexcept { return count_; }
-  /// Returns the first one of those that wait; nullptr: there is none.
-  exchange* front() noexcept { return waiting_.front(); }
-  /// Returns since when an exchange has waited: since it came, or since the last connection that
-  /// was open was lost, whichever is later.
-  std::int64_t waits_since(const exchange& one) const noexcept {
-    return one.begun_at() > lost_at_ ? one.begun_at() : lost_at_;
-  }
+  /// Returns since when the first one of those that wait has waited: since it came, or since the
+  /// last connection that was open was lost, whichever is later. INT64_MAX: none waits.
+  std::int64_t waiting_since() const noexcept;
 
  private:
+  void leave_waiting() noexcept;
+
   list greeting_;
   list waiting_;
   list refused_;           // for now; sent again at wake_at_

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/base/version.hpp>
 
 namespace beck::redis::detail {
@@ -94,6 +95,20 @@ void take_address(std::string_view rest, server_url& url) {
   if (!port.empty()) url.port = number_of<std::uint16_t>(port.substr(1), UINT16_MAX, "the port");
 }
 
+/// Returns whether a reply to ROLE is that of a primary, not of a replica or a sentinel.
+bool is_primary(const value& role) noexcept {
+  const value_item root = role.root();
+  return root.size() != 0 && (*root.begin()).text() == "master";
+}
+
+/// Returns whether a refusal will be the same the next time. `first`: the text of the first reply.
+handshake::answer answer_of(const error_code& why, std::string_view first) noexcept {
+  if (why == error::wrongpass || why == error::noauth || why == error::noperm)
+    return handshake::answer::refused_for_good;
+  const bool is_for_now = why != error::err || first == "ERR max number of clients reached";
+  return is_for_now ? handshake::answer::refused : handshake::answer::refused_for_good;
+}
+
 }  // namespace
 
 std::string decoded(std::string_view text) {
@@ -141,75 +156,51 @@ server_url parse_server_url(std::string_view text) {
 
 handshake::handshake(const server_url& to, protocol version, std::string_view name, stage when)
     : version_(version), when_(when) {
+  using enum need;
   const std::string_view user = to.user.empty() ? std::string_view("default") : to.user;
   const bool has_login = when != stage::change && (!to.password.empty() || !to.user.empty());
-  if (when == stage::again) commands_.push("RESET");
+  if (when == stage::again) push(success, "RESET");
   if (version == protocol::resp3 && has_login) {
-    commands_.push("HELLO", 3, "AUTH", user, to.password);
+    push(success, "HELLO", 3, "AUTH", user, to.password);
   } else if (version == protocol::resp3) {
-    commands_.push("HELLO", 3);
+    push(success, "HELLO", 3);
   } else if (has_login && to.user.empty()) {
-    commands_.push("AUTH", to.password);
+    push(success, "AUTH", to.password);
   } else if (has_login) {
-    commands_.push("AUTH", user, to.password);
+    push(success, "AUTH", user, to.password);
   } else {
-    commands_.push("PING");
+    push(success, "PING");
   }
-  if (when != stage::change) push_rest(to, name);
+  if (when != stage::change) {  // independent of the version
+    if (!name.empty()) {
+      push(any_reply, "CLIENT", "SETNAME", name);
+      push(any_reply, "CLIENT", "SETINFO", "LIB-NAME", "beck");
+      push(any_reply, "CLIENT", "SETINFO", "LIB-VER", beck::version());
+    }
+    if (to.database != 0) push(success, "SELECT", to.database);
+    if (to.reads_replicas) push(success, "READONLY");
+    if (to.must_be_primary) push(primary, "ROLE");
+  }
   part_ = {commands_.bytes(), static_cast<std::uint32_t>(commands_.size())};
   set_commands(&part_, 1);
 }
 
-/// Adds what does not depend on the version of the protocol.
-void handshake::push_rest(const server_url& to, std::string_view name) {
-  if (!name.empty()) {
-    push_optional("CLIENT", "SETNAME", name);
-    push_optional("CLIENT", "SETINFO", "LIB-NAME", "beck");
-    push_optional("CLIENT", "SETINFO", "LIB-VER", beck::version());
-  }
-  if (to.database != 0) commands_.push("SELECT", to.database);
-  if (to.reads_replicas) commands_.push("READONLY");
-  asks_for_role_ = to.must_be_primary;
-  if (asks_for_role_) commands_.push("ROLE");
-}
-
-/// Returns the first reply that refuses the greeting; nullptr if there is none.
-const reply<void>* handshake::refused() const noexcept {
-  for (std::size_t i = 0; i < replies_max; ++i) {
-    if (replies_[i].error() && !is_optional_[i]) return &replies_[i];
-  }
-  return nullptr;
-}
-
-error_code handshake::refusal() const noexcept {
-  if (const reply<void>* const one = refused(); one != nullptr) return one->error();
-  if (role_.error()) return role_.error();
-  return is_primary() ? error_code() : error_code(error::not_primary);
-}
-
-std::string_view handshake::refusal_text() const noexcept {
-  const reply<void>* const one = refused();
-  return one != nullptr ? one->message() : role_.message();
-}
-
-/// Returns whether the server has not said that it is a replica or a sentinel.
-bool handshake::is_primary() const noexcept {
-  if (!asks_for_role_) return true;
-  const value_item role = role_->root();
-  return role.size() != 0 && (*role.begin()).text() == "master";
-}
-
-bool handshake::is_final() const noexcept {
-  const error_code why = refusal();
-  if (why == error::wrongpass || why == error::noauth || why == error::noperm) return true;
-  return why == error::err && replies_[0].message() != "ERR max number of clients reached";
-}
-
-bool handshake::asks_for_resp2() const noexcept {
-  const error_code why = replies_[0].error();
+handshake::verdict handshake::judge() const noexcept {
+  BECK_ASSERT(is_done(), "a greeting was judged before its last reply");
   constexpr std::string_view unknown = "ERR unknown command";
-  return version_ == protocol::resp3 &&
-         (why == error::noproto || replies_[0].message().substr(0, unknown.size()) == unknown);
+  const std::string_view first = replies_[0].message();
+  if (version_ == protocol::resp3 &&
+      (replies_[0].error() == error::noproto || first.substr(0, unknown.size()) == unknown))
+    return {answer::no_resp3, replies_[0].error(), first};
+  for (std::uint32_t i = 0; i < commands(); ++i) {
+    const reply<void>& one = replies_[i];
+    if (needs_[i] == need::success && one.error())
+      return {answer_of(one.error(), first), one.error(), one.message()};
+    if (needs_[i] != need::primary) continue;
+    if (role_.error()) return {answer_of(role_.error(), first), role_.error(), role_.message()};
+    if (!is_primary(*role_)) return {answer::refused, error::not_primary, {}};
+  }
+  return {};
 }
 
 }  // namespace beck::redis::detail

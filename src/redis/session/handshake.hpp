@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The URL of a server, and the first commands of a connection to it: the version of the protocol,
-// the login, the database, in one write. A server that does not know HELLO is logged in to the old
-// way, with RESP2.
+// The URL of a server, and the commands that a link sends for itself. The first ones of a
+// connection are the version of the protocol, the login and the database, in one write. A server
+// that does not know HELLO is logged in to the old way, with RESP2.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/exchange.hpp>
 #include <beck/redis/request.hpp>
 #include <beck/redis/resp3.hpp>
@@ -45,6 +46,18 @@ class handshake final : public exchange {
     again,   ///< behind a RESET, of a connection that was used
     change,  ///< of the version only, behind a greeting in RESP2
   };
+  enum class answer : std::uint8_t {
+    accepted,
+    no_resp3,          ///< the server does not speak this version
+    refused,           ///< maybe not the next time
+    refused_for_good,  ///< the refusal will be the same the next time
+  };
+  /// How the server has answered.
+  struct verdict {
+    handshake::answer answer = handshake::answer::accepted;
+    error_code why;         ///< none: accepted
+    std::string_view text;  ///< the server's words for that; valid as long as the greeting
+  };
 
   /// Makes the greeting in a version of the protocol. `name`: of the connection; may be empty.
   handshake(const server_url& to, protocol version, std::string_view name = {},
@@ -56,41 +69,53 @@ class handshake final : public exchange {
 
   /// Returns whether all replies have come.
   bool is_done() const noexcept { return !is_under_way() && answered() == commands(); }
-  /// Returns why the server did not accept it; none if it did. Requires is_done().
-  error_code refusal() const noexcept;
-  /// Returns the server's words for that.
-  std::string_view refusal_text() const noexcept;
-  /// Returns whether the refusal will be the same the next time. Requires is_done().
-  bool is_final() const noexcept;
-  /// Returns whether the refusal means that the server does not speak RESP3. Requires is_done().
-  bool asks_for_resp2() const noexcept;
+  /// Judges the replies. Requires is_done().
+  verdict judge() const noexcept;
 
   reply_place place_of(std::uint32_t i) noexcept override {
-    const bool is_role = asks_for_role_ && i + 1 == commands();
-    return is_role ? detail::place_of(role_) : detail::place_of(replies_[i]);
+    return needs_[i] == need::primary ? detail::place_of(role_) : detail::place_of(replies_[i]);
   }
   void done(const error_code&) noexcept override {}
 
  private:
-  static constexpr std::size_t replies_max = 7;
+  /// The reply without which the greeting is refused.
+  enum class need : std::uint8_t { success, any_reply, primary };
+
+  static constexpr std::size_t commands_max = 8;
 
   template <class... Args>
-  void push_optional(std::string_view name, const Args&... args) {
+  void push(need needed, std::string_view name, const Args&... args) {
+    BECK_ASSERT(commands_.size() < commands_max, "a greeting has too many commands");
+    needs_[commands_.size()] = needed;
     commands_.push(name, args...);
-    is_optional_[commands_.size() - 1] = true;
   }
-  void push_rest(const server_url& to, std::string_view name);
-  const reply<void>* refused() const noexcept;
-  bool is_primary() const noexcept;
 
-  protocol version_;
-  stage when_;
+  const protocol version_;
+  const stage when_;
   request commands_;
   command_bytes part_;
-  reply<void> replies_[replies_max];
-  bool is_optional_[replies_max] = {};  // the server may refuse it
-  reply<value> role_;                   // the last one, if it was asked for
-  bool asks_for_role_ = false;
+  reply<void> replies_[commands_max];
+  reply<value> role_;  // to the command that needs a primary
+  need needs_[commands_max] = {};
+};
+
+/// A command of a link itself, with a reply that is a text: PING, for example.
+class own_command final : public exchange {
+ public:
+  template <class... Args>
+  explicit own_command(std::string_view name, const Args&... args) {
+    commands_.push(name, args...);
+    part_ = {commands_.bytes(), 1};
+    set_commands(&part_, 1);
+  }
+  const reply<std::string>& result() const noexcept { return reply_; }
+  reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(reply_); }
+  void done(const error_code&) noexcept override {}
+
+ private:
+  request commands_;
+  command_bytes part_;
+  reply<std::string> reply_;
 };
 
 }  // namespace beck::redis::detail

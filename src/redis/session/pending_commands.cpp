@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <beck/base/assert.hpp>
-
 namespace beck::redis::detail {
 
 void pending_commands::begin() noexcept {
@@ -26,6 +24,8 @@ void pending_commands::add_guard(std::size_t bytes) noexcept {
 // --- the direction in
 
 exchange* pending_commands::end_silence() noexcept {
+  BECK_ASSERT(front().is_silent && front().left == 1,
+              "commands without replies are counted one by one");
   exchange* const one = front().of;
   ring_.pop();
   --in_flight_;
@@ -36,9 +36,10 @@ exchange* pending_commands::end_silence() noexcept {
 
 void pending_commands::detach(exchange& one) noexcept {
   if (one.progress().formatted() == one.answered()) return;
-  const ticket_range& tickets = one.tickets();
-  std::uint64_t ticket = std::max(tickets.first, ring_.first_ticket());
-  for (; ticket <= tickets.last; ++ticket) {
+  const exchange_marks& marks = one.marks();
+  BECK_ASSERT(marks.last_ticket < ring_.next_ticket(), "an exchange waits behind the last entry");
+  std::uint64_t ticket = std::max(marks.first_ticket, ring_.first_ticket());
+  for (; ticket <= marks.last_ticket; ++ticket) {
     if (ring_.at(ticket).of == &one) ring_.at(ticket).of = nullptr;
   }
 }
@@ -69,7 +70,7 @@ exchange* pending_commands::take_exchange() noexcept {
   for (; !ring_.empty(); ring_.pop()) {
     exchange* const one = ring_.front().of;
     if (one == nullptr) continue;
-    for (std::uint64_t t = ring_.first_ticket(); t <= one->tickets().last; ++t) {
+    for (std::uint64_t t = ring_.first_ticket(); t <= one->marks().last_ticket; ++t) {
       if (ring_.at(t).of == one) ring_.at(t).of = nullptr;
     }
     return one;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The commands of a connection that were put into writes and have no reply, with their places in
-// the stream of bytes: what the two directions of a session share.
+// the stream of bytes. The two directions of a session share them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/exchange.hpp>
 
 #include "redis/session/pending_ring.hpp"
@@ -42,7 +43,10 @@ class pending_commands {
   void add_guard(std::size_t bytes) noexcept;
   /// Returns the place in the stream behind all commands.
   std::uint64_t formatted_bytes() const noexcept { return formatted_bytes_; }
-  void note_written(std::size_t bytes) noexcept { written_bytes_ += bytes; }
+  void note_written(std::size_t bytes) noexcept {
+    written_bytes_ += bytes;
+    BECK_ASSERT(written_bytes_ <= formatted_bytes_, "more bytes were written than there were");
+  }
 
   // --- the direction in
 
@@ -92,10 +96,12 @@ class pending_commands {
 };
 
 inline void pending_commands::add(pending_entry& entry) noexcept {
+  BECK_ASSERT(entry.begin == formatted_bytes_ && entry.commands != 0,
+              "commands must follow those before them, one at least");
   exchange& one = *entry.of;
-  ticket_range& tickets = one.tickets();
-  if (one.progress().formatted() == one.answered()) tickets.first = ring_.next_ticket();
-  tickets.last = ring_.next_ticket();
+  exchange_marks& marks = one.marks();
+  if (one.progress().formatted() == one.answered()) marks.first_ticket = ring_.next_ticket();
+  marks.last_ticket = ring_.next_ticket();
   entry.left = entry.commands;
   ring_.push(entry);
   in_flight_ += entry.commands;
@@ -103,6 +109,7 @@ inline void pending_commands::add(pending_entry& entry) noexcept {
 }
 
 inline void pending_commands::end_reply() noexcept {
+  BECK_ASSERT(in_flight_ != 0, "the end of a reply that was not awaited");
   --in_flight_;
   if (--ring_.front().left == 0) ring_.pop();
 }

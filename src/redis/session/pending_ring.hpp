@@ -45,10 +45,14 @@ class pending_ring {
     BECK_ASSERT(behind_ - first_ < capacity_, "an entry without room");
     ring_[behind_++ & (capacity_ - 1)] = added;
   }
-  void pop() noexcept { ++first_; }
+  void pop() noexcept {
+    BECK_ASSERT(!empty(), "an entry was taken out of an empty queue");
+    ++first_;
+  }
   void clear() noexcept { first_ = behind_; }
   /// Frees the memory. Requires that it is empty.
   void release() noexcept {
+    BECK_ASSERT(empty(), "the memory of entries was freed while there were some");
     ring_.reset();
     capacity_ = 0;
   }

@@ -23,7 +23,7 @@ constexpr beck::detail::transition_table<push_reading, 3> push_reading_transitio
 }  // namespace
 
 /// From the element on that is too large the push is dropped, with the sizes that are announced in
-/// mind: what was read before names the channel.
+/// mind. The part before it names the channel.
 bool push_reader::take(const token& next) {
   if (!is_reading()) advance(state_, push_reading_event::begin, push_reading_transitions);
   const bool is_element = next.part <= text_part::first;

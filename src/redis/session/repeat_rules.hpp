@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules by which commands are sent again: those of a connection that was lost, and those that
-// the server has refused for now.
+// The bounds of a session, and the rules by which commands are sent again: those of a connection
+// that was lost, and those that the server has refused for now.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <beck/redis/error.hpp>
 #include <beck/redis/exchange.hpp>
-
-#include "redis/session/session_limits.hpp"
+#include <beck/redis/resp3.hpp>
 
 namespace beck::redis::detail {
+
+/// Bounds of a session.
+struct session_limits {
+  std::uint32_t in_flight = 16'384;           ///< commands without reply; further ones wait
+  std::uint32_t slice_commands = 256;         ///< of one exchange, before others get their turn
+  std::size_t slice_bytes = 65'536;           ///< the same in bytes
+  std::size_t write_bytes = 65'536;           ///< a write is not begun larger, but for one slice
+  std::size_t gather_bytes = 16'384;          ///< from here on bytes are not copied into the write
+  std::uint32_t attempts = 4;                 ///< connections that an exchange may be lost with
+  std::int64_t refused_for = 10'000'000'000;  ///< nanoseconds: commands that a server refuses for
+                                              ///< now are sent again so long
+  parse_limits replies;
+  std::uint32_t guard = 0;       ///< an ECHO behind so many commands; 0: none
+  std::uint64_t guard_seed = 0;  ///< of their texts
+  bool is_lane = false;  ///< the connection may have any state: CLIENT REPLY, blocking commands
+  /// A server that says it is a replica has not run the command, and the next connection leads to
+  /// another server.
+  bool leaves_replicas = false;
+};
 
 /// Returns whether a server that answers so has not run the command, and may do so soon.
 bool is_refused_for_now(const error_code& ec) noexcept;
@@ -33,7 +52,7 @@ class repeat_rules {
   void leave_replicas(bool leaves) noexcept { leaves_replicas_ = leaves; }
 
   /// Returns whether an exchange may go over to the next connection behind the `cause` of a loss.
-  bool may_repeat(const exchange& one, const error_code& cause) const noexcept;
+  bool may_repeat(exchange& one, const error_code& cause) const noexcept;
   /// Returns the first one of the last commands, which were refused for now. Commands behind which
   /// another one has run are not among them, and those of a unit are so only together. commands():
   /// there are none. Requires that all replies have come.

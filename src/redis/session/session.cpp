@@ -2,6 +2,8 @@
 // The life of exchanges: how they come, are cancelled, go over to the next connection, and end.
 #include "redis/session/session.hpp"
 
+#include <beck/base/assert.hpp>
+
 namespace beck::redis::detail {
 
 session::session(const session_limits& most, push_sink* pushes) noexcept
@@ -9,7 +11,10 @@ session::session(const session_limits& most, push_sink* pushes) noexcept
       guard_(most.guard, most.guard_seed),
       writer_(most, queues_, pending_, guard_, blocking_),
       input_(most.replies),
-      pushes_(pushes, most.replies.push_bytes) {}
+      pushes_(pushes, most.replies.push_bytes) {
+  BECK_ASSERT(most.in_flight != 0 && most.slice_commands != 0,
+              "a session whose bounds have no room for a command");
+}
 
 // --- coming
 
@@ -62,6 +67,7 @@ bool session::stop(exchange& one, const error_code& why) noexcept {
 }
 
 void session::end_unblocked() noexcept {
+  BECK_ASSERT(blocking_.is_unblocked(), "the end of a wait that the server has not ended");
   exchange& one = *blocking_.stopped();
   const error_code why = blocking_.reason();
   reply_status& status = one.place_of(one.answered()).status();
@@ -91,10 +97,7 @@ void session::drop_all() noexcept {
 
 void session::end_waiting(const error_code& why, std::int64_t before,
                           std::string_view text) noexcept {
-  while (exchange* const one = queues_.front()) {
-    if (queues_.waits_since(*one) >= before) return;
-    cancel(*one, why, text);
-  }
+  while (queues_.waiting_since() < before) cancel(*queues_.front(), why, text);
 }
 
 // --- connections
@@ -106,7 +109,7 @@ void session::connected(std::int64_t now) noexcept {
 }
 
 bool session::begin_again() noexcept {
-  if (!writer_.is_answered() || blocking_.is_blocked() || is_waiting()) return false;
+  if (!writer_.is_answered() || blocking_.is_blocked() || queues_.is_waiting()) return false;
   if (pending_.has_exchanges()) return false;
   queues_.close();
   return true;
@@ -121,7 +124,7 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
   pending_.take_back_unsent();
   while (exchange* const one = pending_.take_exchange()) {
     queues_.take_out(*one);
-    one->progress().note_loss(one->is_whole());
+    one->progress().note_loss(one->terms().is_whole);
     const bool may_repeat = one != refused && rules_.may_repeat(*one, cause);
     if (may_repeat) one->progress().begin_at(one->answered());
     (may_repeat ? again : ended).push_back(*one);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The work of a client on its connections, without I/O: bytes and times come in, bytes to be
 // written and completions come out. A session outlives its connections, and carries the exchanges
-// from one to the next. Its parts have the queues and the two directions; the session has what
-// concerns several of them: the ends of exchanges, and the change of connections.
+// from one to the next. Its parts have the queues and the two directions; the session has the work
+// that concerns several of them: the ends of exchanges, and the change of connections.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,13 @@
 #include "redis/session/push_reader.hpp"
 #include "redis/session/repeat_rules.hpp"
 #include "redis/session/reply_side.hpp"
-#include "redis/session/session_limits.hpp"
 #include "redis/session/token_input.hpp"
 #include "redis/session/write_side.hpp"
 
 namespace beck::redis::detail {
 
-/// The work of one connection after the other. Times are nanoseconds of any one steady clock.
-/// Thread: one at a time.
+/// The work of one connection after the other. Times are nanoseconds of any one steady clock. When
+/// it is destroyed nothing may be under way, see drop_all(). Thread: one at a time.
 class session {
  public:
   /// The number of buffers that gather() fills.
@@ -36,8 +35,6 @@ class session {
   explicit session(const session_limits& most, push_sink* pushes) noexcept;
   session(const session&) = delete;
   session& operator=(const session&) = delete;
-  /// Requires that nothing is under way, see drop_all().
-  ~session() = default;
 
   // exchanges
 
@@ -59,21 +56,14 @@ class session {
   /// Drops all exchanges: the context is being destroyed.
   void drop_all() noexcept;
   /// Ends, with `why`, the exchanges that wait to be sent for the first time or again, and have
-  /// waited since a time before `before`: since they came, or since the last connection that was
-  /// ready was lost, whichever is later. `text`: explains it. Call it while no connection is ready.
+  /// waited since a time before `before`, see exchange_queues::waiting_since(). `text`: explains
+  /// it. Call it while no connection is ready.
   void end_waiting(const error_code& why, std::int64_t before, std::string_view text = {}) noexcept;
-  /// Returns since when the first exchange of those that wait has waited, see end_waiting().
-  /// Requires is_waiting().
-  std::int64_t waiting_since() noexcept { return queues_.waits_since(*queues_.front()); }
-  /// Returns when wake() is due: exchanges whose commands the server has refused for now, as while
-  /// it loads its data, wait until then. INT64_MAX: there are none.
-  std::int64_t wake_at() const noexcept { return queues_.wake_at(); }
-  /// Lets those exchanges be sent again, if it is time.
+  /// Lets exchanges be sent again whose commands the server has refused for now, as while it loads
+  /// its data, if exchange_queues::wake_at() has come.
   void wake(std::int64_t now) noexcept { queues_.wake(now); }
-  /// Returns whether exchanges wait to be sent.
-  bool is_waiting() const noexcept { return queues_.is_waiting(); }
-  /// Returns how many exchanges wait to be sent.
-  std::size_t waiting() const noexcept { return queues_.waiting(); }
+  /// Returns the exchanges that wait to be sent.
+  const exchange_queues& queues() const noexcept { return queues_; }
   /// Returns how many commands were written and have no reply.
   std::uint32_t in_flight() const noexcept { return pending_.in_flight(); }
 
@@ -87,9 +77,6 @@ class session {
   void end_unblocked() noexcept;
   /// Returns the blocking command.
   const blocking_state& blocking() const noexcept { return blocking_; }
-  /// Returns until when the server may be silent because of a blocking command: for the time of its
-  /// own argument, from its formatting or the reply before it. INT64_MIN: there is none.
-  std::int64_t blocked_until() const noexcept { return blocking_.until(heard_at()); }
   /// Returns whether no answer is due, and the next command gets none: behind CLIENT REPLY.
   bool is_muted() noexcept {
     return !writer_.is_answered() && (pending_.empty() || pending_.front().is_silent);
@@ -132,10 +119,8 @@ class session {
   bool is_at_replica() const noexcept { return is_at_replica_; }
   /// Returns whether all commands that were sent whole are answered.
   bool is_answered() noexcept { return pending_.is_answered(); }
-  /// Returns when bytes of a reply have last come, see token_input.
-  std::int64_t heard_at() const noexcept { return input_.heard_at(); }
-  /// Returns the place in the stream where the last error of received() is, see token_input.
-  std::uint64_t error_offset() const noexcept { return input_.error_offset(); }
+  /// Returns the bytes that have come: when, and where the last error of received() is.
+  const token_input& input() const noexcept { return input_; }
 
  private:
   error_code take(const token& next);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include <beck/base/flat_buffer.hpp>
@@ -15,7 +16,10 @@ namespace beck::redis::detail {
 /// The input of one connection after the other. Thread: that of the session.
 class token_input {
  public:
-  explicit token_input(const parse_limits& most) noexcept;
+  explicit token_input(const parse_limits& most) noexcept
+      : most_(without_push_limit(most)), parser_(most_) {
+    parser_.expect_pushes_inside(true);
+  }
 
   /// Takes the beginning of a connection.
   void begin(std::int64_t now) noexcept { heard_at_ = now; }
@@ -26,7 +30,11 @@ class token_input {
   template <class Take>
   error_code receive(std::string_view bytes, std::int64_t now, Take&& take);
   /// Takes the end of the connection.
-  void lose() noexcept;
+  void lose() noexcept {
+    rest_.clear();
+    parser_ = reply_parser(most_);
+    parser_.expect_pushes_inside(true);
+  }
   /// Frees memory that an idle connection does not need.
   void trim() noexcept {
     if (rest_.empty()) rest_.release();
@@ -42,7 +50,16 @@ class token_input {
  private:
   static constexpr std::size_t tokens_max = 64;
 
-  void keep(std::string_view bytes);
+  /// Returns the limits of a parser whose user reads and drops pushes that are too large.
+  static parse_limits without_push_limit(parse_limits most) noexcept {
+    most.push_bytes = UINT32_MAX;
+    return most;
+  }
+  /// Adds bytes to those that are no whole token yet.
+  void keep(std::string_view bytes) {
+    std::memcpy(rest_.prepare(bytes.size()).data(), bytes.data(), bytes.size());
+    rest_.commit(bytes.size());
+  }
 
   const parse_limits most_;
   reply_parser parser_;

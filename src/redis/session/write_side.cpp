@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/arguments.hpp>
 
 namespace beck::redis::detail {
@@ -14,7 +15,7 @@ void write_side::note_state(std::string_view wire, pending_entry& entry,
   const arguments command(wire);
   entry.is_behind_silence = mode_.was_silent();
   entry.is_silent = !mode_.take(command);
-  if (entry.is_silent || entry.of->is_whole()) return;
+  if (entry.is_silent || entry.of->terms().is_whole) return;
   const std::int64_t time = blocking_time(command);
   if (time != 0) blocking_.begin(time, now);
 }
@@ -52,17 +53,18 @@ bool write_side::format_slice(exchange& one, std::int64_t now) {
   std::uint32_t slice = std::min(limits_.slice_commands, limits_.in_flight - pending_.in_flight());
   if (!one.is_greeting()) slice = guard_.room(slice);  // not 0: no guard is due
   std::size_t slice_bytes = limits_.slice_bytes;
-  if (one.is_whole()) {  // copied, so that there is always room
+  if (one.terms().is_whole) {  // copied, so that there is always room
     slice = left;
     slice_bytes = static_cast<std::size_t>(-1);
   }
   if (limits_.is_lane) slice = 1;
+  BECK_ASSERT(slice != 0 && left != 0, "a slice without commands would never end");
   bool has_room = true;
   while (left != 0 && entry.commands < slice) {
     const std::size_t bytes = entry.end - entry.begin;
     if (entry.commands != 0 && bytes >= slice_bytes) break;
     const command_bytes next = at.peek(slice - entry.commands, slice_bytes - bytes);
-    const bool is_lent = next.wire.size() >= limits_.gather_bytes && !one.is_whole();
+    const bool is_lent = next.wire.size() >= limits_.gather_bytes && !one.terms().is_whole;
     has_room = write_.add(next.wire, is_lent ? &one : nullptr);
     if (!has_room) break;
     if (limits_.is_lane) note_state(next.wire, entry, now);
@@ -102,7 +104,7 @@ void write_side::fill(std::int64_t now) {
     if (one == nullptr) return;
     do {
       has_room = format(*one, now);
-    } while (has_room && one->is_whole() && !one->progress().is_formatted());
+    } while (has_room && one->terms().is_whole && !one->progress().is_formatted());
     if (one->progress().is_formatted()) {
       queues_.note_sent(*one);
     } else if (has_room && !one->is_greeting() && !limits_.is_lane) {

@@ -13,7 +13,7 @@
 #include "redis/session/gathered_write.hpp"
 #include "redis/session/lane_rules.hpp"
 #include "redis/session/pending_commands.hpp"
-#include "redis/session/session_limits.hpp"
+#include "redis/session/repeat_rules.hpp"
 
 namespace beck::redis::detail {
 
@@ -40,7 +40,7 @@ class write_side {
   /// Returns whether a write is under way.
   bool is_writing() const noexcept { return !write_.empty(); }
   /// Returns whether that write refers to bytes of `one`.
-  bool is_lent(const exchange& one) const noexcept { return write_.is_lent(one); }
+  bool is_lent(exchange& one) const noexcept { return write_.is_lent(one); }
   /// Returns whether the server answers the next command of a lane, whatever it is.
   bool is_answered() const noexcept { return mode_.is_on(); }
 

@@ -39,14 +39,14 @@ class call final : public detail::exchange {
         first_(records.size()),
         replies_(1 + (kind & 3)) {
     const bool is_retryable = (kind & 4) != 0;
-    if ((kind & 8) != 0 && !is_lane) set_whole();
+    if ((kind & 8) != 0 && !is_lane) terms().is_whole = true;
     for (std::size_t i = 0; i < replies_.size(); ++i) push((kind >> 4) + i, is_lane, is_retryable);
     // Nothing of a transaction has run without its last command.
-    for (std::size_t i = 0; is_whole() && i + 1 < replies_.size(); ++i)
+    for (std::size_t i = 0; terms().is_whole && i + 1 < replies_.size(); ++i)
       records_[first_ + i] = {.may_repeat = true, .decides = false};
     parts_ = {wire_.bytes(), static_cast<std::uint32_t>(replies_.size())};
     set_commands(&parts_, 1);
-    set_retryable(is_retryable);
+    terms().is_retryable = is_retryable;
   }
 
   detail::reply_place place_of(std::uint32_t i) noexcept override {
@@ -239,7 +239,8 @@ class play final : detail::push_sink {
     if (is_open_) lose(std::make_error_code(std::errc::connection_reset));
     session_.end_waiting(std::make_error_code(std::errc::timed_out), INT64_MAX);
     for (const auto& each : calls_) require(each->ended() == 1, "a call has not ended");
-    require(!session_.is_waiting() && session_.waiting() == 0, "calls still wait");
+    require(!session_.queues().is_waiting() && session_.queues().waiting() == 0,
+            "calls still wait");
     require(session_.in_flight() == 0, "commands are still in flight");
   }
   void take_push(const value&) override {}
