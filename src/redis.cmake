@@ -49,6 +49,7 @@ beck_library(beck_redis
     redis/push/push_router_members.cpp
     redis/push/subscriber.cpp
     redis/push/subscription.cpp
+    redis/push/topic_table.cpp
     redis/session/blocking_state.cpp
     redis/session/command_progress.cpp
     redis/session/exchange_queues.cpp
