@@ -22,7 +22,6 @@ beck_library(beck_redis
     redis/cluster/cluster_core_tend.cpp
     redis/cluster/cluster_map.cpp
     redis/cluster/cluster_unit.cpp
-    redis/cluster/map_refresh.cpp
     redis/cluster/node_table.cpp
     redis/cluster/step_judge.cpp
     redis/protocol/arguments.cpp
