@@ -22,7 +22,6 @@ beck_library(beck_redis
     redis/cluster/cluster_core_tend.cpp
     redis/cluster/cluster_map.cpp
     redis/cluster/cluster_unit.cpp
-    redis/cluster/map_refresh.cpp
     redis/cluster/node_table.cpp
     redis/cluster/step_judge.cpp
     redis/protocol/arguments.cpp
@@ -48,6 +47,7 @@ beck_library(beck_redis
     redis/push/push_router_members.cpp
     redis/push/subscriber.cpp
     redis/push/subscription.cpp
+    redis/push/topic_table.cpp
     redis/session/blocking_state.cpp
     redis/session/command_progress.cpp
     redis/session/exchange_queues.cpp

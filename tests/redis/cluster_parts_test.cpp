@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "redis/cluster/call_lists.hpp"
-#include "redis/cluster/map_refresh.hpp"
+#include "redis/cluster/cluster_map.hpp"
 #include "redis/scripted_redis.hpp"
 
 using namespace beck::redis;

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/redis/client.hpp>
 #include <beck/redis/command_table.hpp>
@@ -112,6 +113,7 @@ cache_core::cache_core(link_ref of, std::size_t bytes_max, std::size_t entry_byt
 cache_core::~cache_core() {
   in_link.unlink();
   while (!reads_.empty()) link_->cancel(*reads_.begin()->second);  // end() takes it out
+  BECK_ASSERT(waiting_ == 0, "a cache was destroyed while calls wait");
 }
 
 cache_stats cache_core::stats() const noexcept {
@@ -160,6 +162,7 @@ void cache_core::start(cached_call& call, const arguments& command, error_code r
 /// Lets a call wait for the read of a command, which is begun if it is not under way. Returns why
 /// not.
 error_code cache_core::wait(cached_call& call, std::string_view wire) noexcept {
+  BECK_ASSERT(call.read_ == nullptr, "a call of a cache was started twice");
   if (waiting_ >= link_->bounds().waiting) return error::queue_full;
   try {
     cache_read& one = find_read(wire);
@@ -193,6 +196,7 @@ cache_read& cache_core::find_read(std::string_view wire) {
 
 std::unique_ptr<cache_read> cache_core::take(cache_read& one) noexcept {
   const auto at = reads_.find(one.wire());
+  BECK_ASSERT(at != reads_.end() && at->second.get() == &one, "a read of a cache has ended twice");
   std::unique_ptr<cache_read> taken = std::move(at->second);
   reads_.erase(at);
   return taken;
@@ -207,6 +211,7 @@ void cache_core::fail(cached_call& call, const error_code& why, std::string_view
 }
 
 void cache_core::forget(cached_call& call) noexcept {
+  BECK_ASSERT(waiting_ != 0 && call.read_ != nullptr, "a call has left a cache twice");
   call.in_read.unlink();
   call.read_ = nullptr;
   --waiting_;
@@ -223,21 +228,20 @@ void cache_core::stop(cached_call& call) noexcept {
 
 void cache_core::end(cache_read& one) noexcept {
   const std::unique_ptr<cache_read> ended = take(one);
+  const reply<void>& result = one.result();
   while (cached_call* const call = one.calls.front()) {
     forget(*call);
-    complete(*call, one);
+    if (result.error()) {
+      fail(*call, result.error(), result.message(), result.outcome());
+    } else {
+      read(one.kept(), call->to_);
+      call->complete();
+    }
   }
-  if (one.result().error()) return;
+  if (result.error()) return;
   const bool is_kept = one.is_tracked() && link_->pushes().is_tracking() &&
                        index_.store(one.wire(), one.kept(), link_->now());
   if (!is_kept) ++uncached_;
-}
-
-void cache_core::complete(cached_call& call, cache_read& with) noexcept {
-  const reply<void>& result = with.result();
-  if (result.error()) return fail(call, result.error(), result.message(), result.outcome());
-  read(with.kept(), call.to_);
-  call.complete();
 }
 
 void cache_core::drop(cache_read& one) noexcept {

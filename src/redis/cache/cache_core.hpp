@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/cache.hpp>
 #include <beck/redis/exchange.hpp>
@@ -27,10 +28,16 @@ class cache_read final : public exchange {
 
   std::string_view wire() const noexcept { return wire_; }
   /// Returns whether the server tracks the keys of the read. Requires that it is answered.
-  bool is_tracked() const noexcept { return !tracked_.error(); }
+  bool is_tracked() const noexcept {
+    BECK_ASSERT(answered() != 0, "a read of a cache is not answered yet");
+    return !tracked_.error();
+  }
   /// Returns how it has ended, and the reply if that is no error.
   const reply<void>& result() const noexcept { return result_; }
-  kept_reply& kept() noexcept { return kept_; }
+  kept_reply& kept() noexcept {
+    BECK_ASSERT(!is_torn_ && !result_.error(), "a reply was kept that has not come whole");
+    return kept_;
+  }
 
   reply_place place_of(std::uint32_t i) noexcept override {
     return i == 0 ? detail::place_of(tracked_) : detail::place_of(result_);
@@ -90,7 +97,6 @@ class cache_core {
   error_code wait(cached_call& call, std::string_view wire) noexcept;
   cache_read& find_read(std::string_view wire);
   std::unique_ptr<cache_read> take(cache_read& one) noexcept;
-  void complete(cached_call& call, cache_read& with) noexcept;
   static void fail(cached_call& call, const error_code& why, std::string_view text, outcome what);
   void read(const kept_reply& from, reply_place to) noexcept;
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/arguments.hpp>
 #include <beck/redis/command_table.hpp>
 
@@ -31,6 +32,7 @@ std::size_t counted_bytes(std::string_view wire, const kept_reply& reply) noexce
 
 void kept_reply::add(const token& next) {
   const bool goes_on = next.part == text_part::middle || next.part == text_part::last;
+  BECK_ASSERT(!goes_on || !tokens_.empty(), "a part of a text was kept without its beginning");
   if (!goes_on) tokens_.push_back(next);
   token& all = tokens_.back();
   const std::size_t bytes = next.text.size() + (goes_on ? all.text.size() : 0);
@@ -62,7 +64,10 @@ cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max, see
       entries_(hash),
       keys_(0, hash) {}
 
-cache_index::~cache_index() { drop_all(); }
+cache_index::~cache_index() {
+  drop_all();
+  BECK_ASSERT(bytes_ == 0 && keys_.empty(), "a cache has lost count of its replies");
+}
 
 bool cache_index::store(std::string_view wire, kept_reply& reply, std::int64_t now) noexcept {
   if (cache_entry* const old = find(wire)) drop(*old);
@@ -112,6 +117,7 @@ void cache_index::add_key(cache_entry& to, key_use& use, std::string_view name) 
 
 /// Drops entries until `bytes` more are within the bound.
 void cache_index::make_room(std::size_t bytes) noexcept {
+  BECK_ASSERT(bytes <= bytes_max_, "a cache was asked for more room than it has");
   std::size_t passes = passes_max;
   while (bytes_ > bytes_max_ - bytes) {
     cache_entry& one = *clock_.front();
@@ -128,6 +134,7 @@ void cache_index::make_room(std::size_t bytes) noexcept {
 }
 
 void cache_index::drop(cache_entry& one) noexcept {
+  BECK_ASSERT(bytes_ >= one.bytes, "a reply was dropped twice, or counts other bytes than before");
   bytes_ -= one.bytes;
   for (key_use& use : one.keys) {
     if (use.key == nullptr) continue;  // it was not added, for want of memory

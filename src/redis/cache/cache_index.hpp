@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/cache.hpp>
 #include <beck/redis/reader.hpp>
@@ -35,6 +36,7 @@ class kept_reply {
   void add(const token& next);
   /// Reads the reply. Requires that it is whole.
   void read(reply_reader& with) const noexcept {
+    BECK_ASSERT(!tokens_.empty() && tokens_.back().is_last, "a reply was read that is not whole");
     for (const token& one : tokens_) with.feed(one);
   }
   /// Returns the bytes of memory that it holds.

@@ -178,8 +178,7 @@ void link::end_connection(bool was_ready) noexcept {
   clock_.cancel_ping(session_, cause_);
   if (lane_) lane_->end_connection();
   session_.lost(cause_, now);
-  router.lost(now, was_ready);
-  router.end_lost_adds(cause_, bounds().attempts);
+  router.lost(now, was_ready, cause_, bounds().attempts);
   const bool was_hello = greeting_ && !was_ready && greeting_->version() == protocol::resp3;
   greeting_.reset();
   pushes_.end_connection();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::redis::detail {
 namespace {
 
@@ -33,6 +35,7 @@ void call_lists::add(cluster_call& call) noexcept {
 }
 
 exchange& call_lists::end(cluster_call& call) noexcept {
+  BECK_ASSERT(size_ != 0, "more calls of a cluster have ended than came");
   --size_;
   return recycle(call);
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <new>
 #include <system_error>
+#include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 #include <beck/redis/error.hpp>
 #include <beck/redis/key_slot.hpp>
@@ -24,6 +26,7 @@ bool has_values(const arguments& command) noexcept { return command.size() % 2 =
 // --- divided commands
 
 divided_command::divided_command(const arguments& command, split_kind kind) : kind_(kind) {
+  BECK_ASSERT(kind != split_kind::none, "a command was divided whose replies cannot be combined");
   for (key_cursor at(command); at.next();)
     keys_.push_back({key_slot(at.key()), static_cast<std::uint32_t>(at.index())});
   std::vector<std::size_t> order(keys_.size());
@@ -141,28 +144,25 @@ void divided_command::feed(reply_reader& to, protocol version) {
 
 // --- calls
 
-bool is_not_run(const error_code& why) noexcept {
-  return why && (why == error::moved || why == error::ask || why == error::readonly ||
-                 is_refused_for_now(why));
-}
-
 void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
+  BECK_ASSERT(user_ == nullptr && steps_.empty(), "a call of a cluster was begun twice");
+  BECK_ASSERT(user.watch() == reply_watch::none, "a cluster shows no pushes and tokens");
   user_ = &user;
   user_->set_taken_by(this);
   begun_at_ = now;
 }
 
 exchange& cluster_call::clear() noexcept {
+  BECK_ASSERT(units.empty(), "a call of a cluster ends while a part of it is under way");
   in_calls.unlink();
   in_judged.unlink();
   in_ready.unlink();
   in_resting.unlink();
-  units.clear();
   steps_.clear();
   divided_.clear();
   is_cancelled = may_use_replicas = false;
   user_->set_taken_by(nullptr);
-  return *user_;
+  return *std::exchange(user_, nullptr);
 }
 
 error_code cluster_call::plan() {
@@ -252,6 +252,7 @@ error_code cluster_call::conclude(protocol version) noexcept {
   std::uint32_t number = 0;  // of the command behind the last one
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
+    BECK_ASSERT(step.state == step_state::ended, "a call of a cluster ends before its commands");
     reply_status& status = status_of(step);
     const bool has_not_run = status.outcome() == outcome::not_sent || is_refusal(status.error());
     if (step.losses != 0 && has_not_run)

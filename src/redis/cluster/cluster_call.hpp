@@ -9,17 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/command_table.hpp>
 #include <beck/redis/exchange.hpp>
 #include <beck/redis/request.hpp>
 #include <beck/redis/value.hpp>
 
-#include "redis/protocol/slot_map.hpp"
+#include "redis/cluster/cluster_unit.hpp"
 
 namespace beck::redis::detail {
-
-class cluster_unit;
 
 /// A command in parts of one slot each, and their replies.
 class divided_command {
@@ -61,9 +60,6 @@ class divided_command {
   std::vector<part_size> sizes_;
   std::vector<reply<value>> replies_;
 };
-
-/// Returns whether a server that answers so has not run the command, and it may be sent again.
-bool is_not_run(const error_code& why) noexcept;
 
 /// The state of a command.
 enum class step_state : std::uint8_t {
@@ -107,7 +103,11 @@ class cluster_call {
   /// has keys of several slots and cannot be divided. Throws std::bad_alloc.
   error_code plan();
   /// Returns the call of an exchange that is under way.
-  static cluster_call& of(const exchange& user) noexcept { return *user.taken_by(); }
+  static cluster_call& of(const exchange& user) noexcept {
+    BECK_ASSERT(user.taken_by() != nullptr,
+                "a cluster was asked for commands that it does not have");
+    return *user.taken_by();
+  }
 
   std::vector<cluster_step>& steps() noexcept { return steps_; }
   reply_place place_of(const cluster_step& one) noexcept {
@@ -124,10 +124,6 @@ class cluster_call {
   /// Returns whether a command has this state.
   bool has(step_state state) const noexcept;
 
-  /// Adds a unit that is under way. Requires that `units` has room.
-  void add(cluster_unit& one) noexcept;
-  /// Removes a unit that has ended. O(1).
-  void remove(cluster_unit& one) noexcept;
   /// Ends the commands that are not sent: those without a final reply get the error. Takes the call
   /// out of the lists of those with such commands.
   void end_unsent(const error_code& why, std::string_view text) noexcept;
@@ -139,7 +135,8 @@ class cluster_call {
   beck::detail::list_hook in_judged;   ///< of those with commands to judge
   beck::detail::list_hook in_ready;    ///< of those with commands to send
   beck::detail::list_hook in_resting;  ///< of those with commands that rest
-  std::vector<cluster_unit*> units;    ///< that are under way; see add() and remove()
+  /// Those that are under way.
+  beck::detail::intrusive_list<cluster_unit, &cluster_unit::in_call> units;
   bool is_cancelled = false;
   bool may_use_replicas = false;
   bool is_held = false;  ///< it must not be completed now

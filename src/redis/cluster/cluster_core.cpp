@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/redis/command_table.hpp>
 
@@ -29,10 +30,13 @@ cluster_core::cluster_core(const any_io_executor& executor, std::vector<server_u
       map_(nodes_, how_),
       refresh_(map_, nodes_, how_),
       units_(*this, map_, nodes_),
-      judge_(nodes_, map_, refresh_, how_, stats_),
+      judge_(nodes_, map_, refresh_, how_),
       timer_(executor) {}
 
-cluster_core::~cluster_core() = default;
+cluster_core::~cluster_core() {
+  BECK_ASSERT(calls_.size() == 0 && !is_living_,
+              "a cluster was destroyed while calls were under way");
+}
 
 // --- coming
 
@@ -85,7 +89,7 @@ error_code cluster_core::begin_living() noexcept {
 void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
   const shared<cluster_core> self(*this);  // the unit may have the last one
   cluster_call& call = one.call();
-  call.remove(one);
+  one.in_call.unlink();
   const bool is_over = call.is_cancelled || is_closed_;
   if (ec && !is_over) want_map(0);
   const bool is_open = judge_.take_end(one, ec, is_over, now());
@@ -118,9 +122,10 @@ void cluster_core::cancel(exchange& one) noexcept {
   call.is_cancelled = true;
   call.is_held = true;
   call.end_unsent(beck::error::operation_aborted, {});
-  for (std::size_t i = call.units.size(); i-- != 0;) {  // the unit may be removed, none before it
-    cluster_unit& unit = *call.units[i];
-    unit.node().connection->cancel(unit);
+  for (cluster_unit* unit = call.units.front(); unit != nullptr;) {
+    cluster_unit* const next = call.units.after(*unit);
+    unit->node().connection->cancel(*unit);  // the unit may be gone then, none behind it
+    unit = next;
   }
   call.is_held = false;
   settle(call);
@@ -135,7 +140,7 @@ void cluster_core::drop(cluster_call& call) noexcept {
 
 /// Ends a call with its units, and leaves the exchange as it is.
 exchange& cluster_core::release(cluster_call& call) noexcept {
-  for (cluster_unit* const unit : call.units) {
+  while (cluster_unit* const unit = call.units.pop_front()) {
     if (unit->is_under_way()) unit->node().connection->forget(*unit);
     units_.recycle(*unit);
   }
@@ -159,6 +164,7 @@ cluster_stats cluster_core::stats() const noexcept {
   now.calls = calls_.size();
   now.nodes = nodes_.connected();
   now.to_replicas = units_.to_replicas();
+  judge_.count(now);
   return now;
 }
 

@@ -13,7 +13,6 @@
 #include "redis/cluster/call_lists.hpp"
 #include "redis/cluster/cluster_map.hpp"
 #include "redis/cluster/cluster_unit.hpp"
-#include "redis/cluster/map_refresh.hpp"
 #include "redis/cluster/node_table.hpp"
 #include "redis/cluster/step_judge.hpp"
 
@@ -86,7 +85,7 @@ class cluster_core final : public sender {
   unit_sender units_;
   step_judge judge_;
   steady_timer timer_;   // of tend()
-  cluster_stats stats_;  // but for the numbers that the parts know
+  cluster_stats stats_;  // calls that were divided, and maps
   bool is_due_ = false;  // tend() has to look again
   bool is_living_ = false;
   bool is_closed_ = false;

@@ -6,7 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
+#include "redis/cluster/cluster_call.hpp"
 #include "redis/cluster/cluster_core.hpp"
+#include "redis/cluster/cluster_map.hpp"
 
 namespace beck::redis::detail {
 namespace {
@@ -24,6 +28,7 @@ cluster_unit::cluster_unit() noexcept : core_(nullptr) {}
 cluster_unit::~cluster_unit() = default;
 
 void cluster_unit::begin(cluster_core& core, cluster_call& call, cluster_node& to) noexcept {
+  BECK_ASSERT(!core_ && steps_.empty(), "a unit of a call was begun twice");
   core_ = shared<cluster_core>(core);
   call_ = &call;
   node_ = &to;
@@ -33,7 +38,9 @@ void cluster_unit::begin(cluster_core& core, cluster_call& call, cluster_node& t
 }
 
 void cluster_unit::clear() noexcept {
+  BECK_ASSERT(node_->units != 0, "more units have left a node than came to it");
   --node_->units;
+  in_call.unlink();
   steps_.clear();
   parts_.clear();
   asks_ = false;
@@ -41,6 +48,7 @@ void cluster_unit::clear() noexcept {
 }
 
 void cluster_unit::add(std::uint32_t step, bool asks) {
+  BECK_ASSERT(asks == asks_ || steps_.empty(), "ASKING is for all commands of a unit, or for none");
   if (asks && !asks_) parts_.push_back({asking_wire, 1});
   asks_ = asks;
   parts_.push_back({call_->steps()[step].wire, 1});
@@ -61,17 +69,6 @@ void cluster_unit::done(const error_code& ec) noexcept { core_->end(*this, ec); 
 
 void cluster_unit::drop() noexcept { core_->drop(*call_); }
 
-void cluster_call::add(cluster_unit& one) noexcept {
-  one.place_ = units.size();
-  units.push_back(&one);
-}
-
-void cluster_call::remove(cluster_unit& one) noexcept {
-  units[one.place_] = units.back();
-  units[one.place_]->place_ = one.place_;
-  units.pop_back();
-}
-
 // --- all units
 
 unit_sender::unit_sender(cluster_core& core, cluster_map& map, node_table& nodes)
@@ -82,13 +79,13 @@ unit_sender::unit_sender(cluster_core& core, cluster_map& map, node_table& nodes
 unit_sender::~unit_sender() = default;
 
 void unit_sender::send(cluster_call& call) noexcept {
+  BECK_ASSERT(map_.is_known(), "commands were sent to a cluster without a map");
   call.in_ready.unlink();
   made_.clear();
   try {
     for (std::uint32_t i = 0; i < call.steps().size(); ++i) {
       if (call.steps()[i].state == step_state::ready) gather(call, i);
     }
-    call.units.reserve(call.units.size() + made_.size());
     for (cluster_unit* const one : made_) one->close();
   } catch (const std::bad_alloc&) {
     for (cluster_unit* const one : made_) {
@@ -146,7 +143,7 @@ void unit_sender::start(cluster_unit& one) noexcept {
   } catch (const std::bad_alloc&) {
     ec = no_memory();
   }
-  if (!ec) return call.add(one);
+  if (!ec) return call.units.push_back(one);
   for (const std::uint32_t i : one.steps()) call.steps()[i].state = step_state::ready;
   call.end_unsent(ec, {});
   recycle(one);

@@ -2,21 +2,21 @@
 // Units: the commands of one call that go to one node together.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include <beck/detail/intrusive_list.hpp>
 #include <beck/redis/exchange.hpp>
 #include <beck/redis/exec.hpp>
 
-#include "redis/cluster/cluster_call.hpp"
-#include "redis/cluster/cluster_map.hpp"
 #include "redis/cluster/node_table.hpp"
 
 namespace beck::redis::detail {
 
 class cluster_core;
+class cluster_map;
+struct cluster_step;
 
 /// Commands of one call on their way to one node. Used again for other calls, unless it is_whole().
 class cluster_unit final : public exchange {
@@ -42,16 +42,15 @@ class cluster_unit final : public exchange {
   void done(const error_code& ec) noexcept override;
   void drop() noexcept override;
 
- private:
-  friend class cluster_call;
+  beck::detail::list_hook in_call;  ///< while it is under way
 
+ private:
   shared<cluster_core> core_;
   cluster_call* call_ = nullptr;
   cluster_node* node_ = nullptr;
   std::vector<std::uint32_t> steps_;
   std::vector<command_bytes> parts_;
-  reply<void> allowed_;    // of ASKING
-  std::size_t place_ = 0;  // among the units of the call
+  reply<void> allowed_;  // of ASKING
   bool asks_ = false;
 };
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::redis::detail {
 
 node_table::node_table(const any_io_executor& executor, std::vector<server_url> seeds,
                        const cluster_options& how)
     : executor_(executor), seeds_(std::move(seeds)), how_(how) {
+  BECK_ASSERT(!seeds_.empty(), "a cluster has no node to begin with");
   for (const server_url& one : seeds_) get({one.host, one.port}).is_seed = true;
 }
 
@@ -90,27 +93,27 @@ cluster_node& node_table::next_by_turns() noexcept {
 
 void node_table::set_named(const std::vector<cluster_node*>& primaries,
                            const std::vector<cluster_node*>& readers) noexcept {
-  for (auto& [key, one] : nodes_) one.is_named = one.is_primary = false;
-  for (cluster_node* const one : primaries) one->is_named = one->is_primary = true;
+  for (auto& [key, one] : nodes_) one.role = node_role::none;
+  for (cluster_node* const one : primaries) one->role = node_role::primary;
   for (cluster_node* const one : readers)
-    if (one != nullptr) one->is_named = true;
+    if (one != nullptr) one->role = node_role::named;
 }
 
 void node_table::end_waiting_elsewhere() noexcept {
   for (auto& [key, one] : nodes_) {
-    if (one.connection && !one.is_primary) one.connection->end_waiting();
+    if (one.connection && one.role != node_role::primary) one.connection->end_waiting();
   }
 }
 
 void node_table::sweep() noexcept {
   for (auto& [key, one] : nodes_) {
-    if (one.is_named || one.units != 0 || !one.connection) continue;
+    if (one.role != node_role::none || one.units != 0 || !one.connection) continue;
     one.connection->close();
     one.connection = link_ref(nullptr);
   }
   std::erase_if(nodes_, [](const auto& entry) {
     const cluster_node& one = entry.second;
-    return !one.is_named && !one.is_seed && one.units == 0;
+    return one.role == node_role::none && !one.is_seed && one.units == 0;
   });
 }
 

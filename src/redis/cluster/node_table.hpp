@@ -18,6 +18,13 @@ namespace beck::redis::detail {
 
 class cluster_unit;
 
+/// The part of a node in the map.
+enum class node_role : std::uint8_t {
+  none,     ///< the map does not name it
+  named,    ///< as a replica that is read from, or as the new place of a slot
+  primary,  ///< the owner of slots
+};
+
 /// A server of the cluster, and the connection to it. A server that is read from as a replica is a
 /// node of its own: only its connection has READONLY, behind which a former primary would answer
 /// reads itself instead of redirecting them. Owned by node_table.
@@ -31,9 +38,8 @@ struct cluster_node {
   link_ref connection{nullptr};       ///< none: it was not needed yet
   std::size_t units = 0;              ///< that are under way there; such a node is not swept
   cluster_unit* gathering = nullptr;  ///< of the call that is being sent
-  bool is_named = false;              ///< by the map
-  bool is_primary = false;            ///< in the map
-  bool is_doubtful = false;           ///< it has not answered the last question for the map
+  node_role role = node_role::none;
+  bool is_doubtful = false;  ///< it has not answered the last question for the map
   bool is_seed = false;
 
   /// Returns whether its server is known not to be reachable now.

@@ -11,11 +11,21 @@
 #include <string_view>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/command_table.hpp>
+#include <beck/redis/error.hpp>
+
+#include "redis/session/repeat_rules.hpp"
 
 namespace beck::redis::detail {
 
 namespace {
+
+/// Returns whether a server that answers so has not run the command, and it may be sent again.
+bool is_not_run(const error_code& why) noexcept {
+  return why && (why == error::moved || why == error::ask || why == error::readonly ||
+                 is_refused_for_now(why));
+}
 
 bool may_have_run(const cluster_step& one) noexcept {
   return one.state == step_state::sent || one.state == step_state::ended;
@@ -75,6 +85,7 @@ bool step_judge::take_end(cluster_unit& one, const error_code& ec, bool is_over,
   bool has_open_steps = false;
   for (const std::uint32_t i : one.steps()) {
     cluster_step& step = call.steps()[i];
+    BECK_ASSERT(step.state == step_state::sent, "a command has ended twice, or before it was sent");
     const reply_status& status = call.status_of(step);
     const bool is_answered = status.outcome() == outcome::executed && !is_not_run(status.error());
     step.state = is_over || is_answered ? step_state::ended : step_state::judged;
@@ -126,7 +137,7 @@ bool step_judge::begin_again(cluster_call& call, std::int64_t now) noexcept {
   if (why == error::moved || !is_redirect) refresh_.want(refused->sent_to);
   if (is_redirect ? !follow(*refused, call.status_of(*refused).text()) : now >= end_of(call))
     return false;
-  if (!is_redirect) ++counts_.refused;
+  if (!is_redirect) ++refused_;
   for (cluster_step& one : steps) {
     one.slot = refused->slot;
     one.asked = refused->asked;
@@ -152,7 +163,7 @@ step_state step_judge::next_state(cluster_call& call, std::size_t i, steps_behin
   if (is_lost) {
     if (!step.may_repeat || !may_follow) return step_state::ended;
     if (status.outcome() == outcome::maybe_executed && step.losses != UINT8_MAX) ++step.losses;
-    ++counts_.resent;
+    ++resent_;
     return step_state::resting;
   }
   if (call.is_whole()) {  // see begin_again()
@@ -167,7 +178,7 @@ step_state step_judge::next_state(cluster_call& call, std::size_t i, steps_behin
   if (why != error::tryagain && why != error::busy) refresh_.want(0);
   if (!is_last || now >= end_of(call)) return step_state::ended;
   step.redirects = 0;  // it may be redirected again each time
-  ++counts_.refused;
+  ++refused_;
   return step_state::resting;
 }
 
@@ -182,17 +193,24 @@ bool step_judge::follow(cluster_step& step, std::string_view text) noexcept {
     if (to->is_ask) {
       if (nodes_.find(at) == nullptr && !nodes_.has_room()) return false;
       step.asked = nodes_.get(at).id;
-      ++counts_.asked;
+      ++asked_;
     } else {
       if (!map_.patch(to->slot, at)) return false;
       step.slot = to->slot;
-      ++counts_.moved;
+      ++moved_;
     }
   } catch (const std::bad_alloc&) {
     return false;
   }
   ++step.redirects;
   return true;
+}
+
+void step_judge::count(cluster_stats& to) const noexcept {
+  to.moved = moved_;
+  to.asked = asked_;
+  to.refused = refused_;
+  to.resent = resent_;
 }
 
 std::int64_t step_judge::end_of(const cluster_call& call) const noexcept {

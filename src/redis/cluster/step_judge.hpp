@@ -12,20 +12,21 @@
 #include "redis/cluster/cluster_call.hpp"
 #include "redis/cluster/cluster_map.hpp"
 #include "redis/cluster/cluster_unit.hpp"
-#include "redis/cluster/map_refresh.hpp"
 #include "redis/cluster/node_table.hpp"
 
 namespace beck::redis::detail {
 
+/// The commands behind the one that is judged.
 class steps_behind;
 
-/// Changes the states of steps, and what replies say about the map. Thread: that of the context.
+/// Changes the states of steps, and takes the redirects of replies into the map. Thread: that of
+/// the context.
 class step_judge {
  public:
-  /// The arguments must outlive the object. `counts`: moved, asked, refused and resent.
-  step_judge(node_table& nodes, cluster_map& map, map_refresh& refresh, const cluster_options& how,
-             cluster_stats& counts) noexcept
-      : nodes_(nodes), map_(map), refresh_(refresh), how_(how), counts_(counts) {}
+  /// The arguments must outlive the object.
+  step_judge(node_table& nodes, cluster_map& map, map_refresh& refresh,
+             const cluster_options& how) noexcept
+      : nodes_(nodes), map_(map), refresh_(refresh), how_(how) {}
 
   /// Takes the replies to a unit, or the reason why the others have not come. `is_over`: nothing is
   /// sent again. Returns whether the call is to be judged.
@@ -36,6 +37,8 @@ class step_judge {
   bool judge(cluster_call& call, std::int64_t now) noexcept;
   /// Returns until when the commands of a call may be sent later.
   std::int64_t end_of(const cluster_call& call) const noexcept;
+  /// Adds the counters of redirects, refusals and commands that were sent again.
+  void count(cluster_stats& to) const noexcept;
 
  private:
   step_state next_state(cluster_call& call, std::size_t i, steps_behind& behind,
@@ -48,7 +51,10 @@ class step_judge {
   cluster_map& map_;
   map_refresh& refresh_;
   const cluster_options& how_;
-  cluster_stats& counts_;
+  std::uint64_t moved_ = 0;
+  std::uint64_t asked_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t resent_ = 0;
 };
 
 }  // namespace beck::redis::detail

@@ -6,30 +6,27 @@
 
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/redis/request.hpp>
+
+#include "redis/session/repeat_rules.hpp"
 
 namespace beck::redis::detail {
 namespace {
 
-constexpr std::int64_t again_first = 10'000'000;  // nanoseconds, doubling
-constexpr std::int64_t again_most = 1'000'000'000;
 constexpr std::uint8_t attempts_max = 16;   // at one name, 10 s in all
 constexpr std::size_t commands_max = 1024;  // of one exchange
 
-/// The words of a kind of names.
-struct topic_words {
-  std::string_view message;
-  std::string_view subscribe;
-  std::string_view unsubscribe;
-};
-constexpr topic_words words[topic_kinds] = {
-    {"message", "subscribe", "unsubscribe"},
-    {"pmessage", "psubscribe", "punsubscribe"},
-    {"smessage", "ssubscribe", "sunsubscribe"},
-};
+void end_waits(topic& of) noexcept {
+  while (add_wait* const each = of.waits.front()) each->call->end_wait(*each);
+}
 
-const topic_words& words_of(const topic& one) noexcept {
-  return words[static_cast<std::size_t>(one.kind)];
+/// Marks the gap of a name that was confirmed, and is not any more.
+void miss_topic(topic& one) noexcept {
+  const bool was_on = one.state == topic_state::on;
+  one.change(topic_event::lose);
+  if (!was_on) return;
+  for (membership& each : one.members) each.of->miss(each);
 }
 
 }  // namespace
@@ -45,9 +42,9 @@ class push_router::commands final : public exchange {
   std::size_t size() const noexcept { return topics_.size(); }
   void add(topic& one, bool is_on) {
     topics_.push_back(&one);
-    const topic_words& of = words_of(one);
+    const topic_words& of = words_of(one.kind);
     request_.push(is_on ? of.subscribe : of.unsubscribe, one.name);
-    one.state = is_on ? topic_state::to_be_on : topic_state::to_be_off;
+    one.change(is_on ? topic_event::subscribe : topic_event::unsubscribe);
   }
   void finish() {
     request_.push("PING", token_);
@@ -67,7 +64,8 @@ class push_router::commands final : public exchange {
     if (root.size() != 3) return false;
     auto at = root.begin();
     const std::string_view word = (*at).text();
-    if (word != (is_on ? words_of(one).subscribe : words_of(one).unsubscribe)) return false;
+    if (word != (is_on ? words_of(one.kind).subscribe : words_of(one.kind).unsubscribe))
+      return false;
     if ((*++at).text() != one.name) return false;
     owner_.confirm(one);
     return true;
@@ -95,7 +93,7 @@ class push_router::commands final : public exchange {
 push_router::push_router() noexcept = default;
 
 push_router::~push_router() {
-  while (topic* const one = all_.front()) erase(*one);
+  BECK_ASSERT(member_count_ == 0, "a link was destroyed while it had subscriptions");
 }
 
 bool push_router::is_asking() const noexcept { return asking_ && asking_->is_under_way(); }
@@ -103,13 +101,17 @@ bool push_router::is_asking() const noexcept { return asking_ && asking_->is_und
 exchange* push_router::next_commands() {
   if (is_asking()) return nullptr;
   if (asking_) asking_.reset();
-  if (is_resp2_) refuse_due(error::noproto);
+  if (is_resp2_) {
+    due_topics::list refused;
+    due_.take_all(refused);
+    while (topic* const one = refused.pop_front()) refuse(*one, error::noproto);
+  }
   if (due_.empty()) return nullptr;
   auto made = std::make_unique<commands>(*this, ++fences_);
-  while (topic* const one = made->size() < commands_max ? due_.pop_front() : nullptr) {
+  while (topic* const one = made->size() < commands_max ? due_.take() : nullptr) {
     const bool is_wanted = !one->members.empty();
     if (one->state == topic_state::off && !is_wanted) {
-      erase(*one);
+      topics_.erase(*one);
     } else if (is_wanted == (one->state == topic_state::off)) {
       made->add(*one, is_wanted);
     }
@@ -120,94 +122,53 @@ exchange* push_router::next_commands() {
   return asking_.get();
 }
 
-void push_router::refuse_due(const error_code& why) noexcept {
-  decltype(due_) due;
-  due.splice_back(due_);
-  while (topic* const one = due.pop_front()) refuse(*one, why);
-}
-
 void push_router::confirm(topic& one) noexcept {
   const bool is_on = one.state == topic_state::to_be_on;
-  one.state = is_on ? topic_state::on : topic_state::off;
+  one.change(is_on ? topic_event::subscribed : topic_event::unsubscribed);
   one.refusals = 0;
-  if (!is_on || one.members.empty()) note_due(one);
+  if (!is_on || one.members.empty()) due_.add(one);
   if (!is_on) return;
-  while (add_wait* const each = one.waits.front()) stop_waiting(*each);
-  for (membership& each : one.members) find_again(each);
+  end_waits(one);
+  for (membership& each : one.members) each.of->find_again(each);
 }
 
 void push_router::refuse(topic& one, const error_code& why) noexcept {
-  const bool was_leaving = std::exchange(one.state, topic_state::off) == topic_state::to_be_off;
+  const bool was_leaving = one.state == topic_state::to_be_off;
   const bool is_for_now = is_refused_for_now(why) && ++one.refusals < attempts_max;
   if (was_leaving && is_for_now) {  // the server has it still
-    one.state = topic_state::on;
-    while (add_wait* const each = one.waits.front()) stop_waiting(*each);
-    return wait(one);
+    one.change(topic_event::stay);
+    end_waits(one);
+    return due_.add_later(one);
   }
-  if (was_leaving || one.members.empty()) return note_due(one);
-  if (is_for_now) return wait(one);
+  one.change(topic_event::refused);
+  if (was_leaving || one.members.empty()) return due_.add(one);
+  if (is_for_now) return due_.add_later(one);
   while (add_wait* const each = one.waits.front()) end(*each->call, why);
   while (membership* const each = one.members.front()) end(*each->of, why);
-  note_due(one);
+  due_.add(one);
 }
 
 // --- connections
 
-/// Marks the gap of a name that was confirmed, and is not any more.
-void push_router::miss(topic& one) noexcept {
-  if (std::exchange(one.state, topic_state::off) != topic_state::on) return;
-  for (membership& each : one.members) {
-    if (!std::exchange(each.is_missing, true)) ++each.of->missing;
-    each.of->begin_gap();
-  }
-}
-
-/// Ends the gap of a subscription with its last name that is missing.
-void push_router::find_again(membership& one) noexcept {
-  if (std::exchange(one.is_missing, false) && --one.of->missing == 0) one.of->end_gap();
-}
-
-void push_router::lost(std::int64_t now, bool was_ready) noexcept {
+void push_router::lost(std::int64_t now, bool was_ready, const error_code& why,
+                       std::uint32_t attempts) noexcept {
+  BECK_ASSERT(!is_asking(), "subscriptions took the end of a connection before the session");
   if (was_ready) down_since_ = now;
   for (add_call& call : adds_) call.losses += was_ready ? 1 : 0;
-  now_ = now;
+  due_.set_time(now);
   is_resp2_ = false;
   asking_.reset();
-  due_.splice_back(later_);
-  for (topic& one : all_) {
-    miss(one);
-    note_due(one);
+  due_.end_pause();
+  for (topic& one : topics_) {
+    miss_topic(one);
+    due_.add(one);
   }
-  erase_idle();
-}
-
-/// Erases the names that have no subscribers. Requires that no connection has them.
-void push_router::erase_idle() noexcept {
-  for (topic* one = all_.front(); one != nullptr;) {
-    topic* const next = all_.after(*one);
-    if (one->members.empty()) erase(*one);
-    one = next;
+  topics_.erase_idle();
+  for (add_call* call = adds_.front(); call != nullptr;) {
+    add_call* const next = adds_.after(*call);
+    if (call->losses >= attempts) end(*call, why);
+    call = next;
   }
-}
-
-void push_router::note_due(topic& one) noexcept {
-  if (!one.in_due.is_linked()) due_.push_back(one);
-}
-
-/// Lets a name wait before it is subscribed again.
-void push_router::wait(topic& one) noexcept {
-  if (later_.empty()) {
-    pause_ = one.refusals + one.losses <= 1 ? again_first : 2 * pause_;
-    if (pause_ > again_most) pause_ = again_most;
-    wake_at_ = now_ + pause_;
-  }
-  one.in_due.unlink();
-  later_.push_back(one);
-}
-
-void push_router::wake(std::int64_t now) noexcept {
-  now_ = now;
-  if (now >= wake_at()) due_.splice_back(later_);
 }
 
 // --- pushes
@@ -221,9 +182,9 @@ void push_router::take_push(const value& message) {
   const std::string_view third = (*++at).text();
   for (std::size_t i = 0; i < topic_kinds; ++i) {
     const auto kind = static_cast<topic_kind>(i);
-    const bool is_message = word == words[i].message;
-    if (!is_message && word != words[i].unsubscribe) continue;
-    topic* const one = find(kind, name);
+    const bool is_message = word == words_of(kind).message;
+    if (!is_message && word != words_of(kind).unsubscribe) continue;
+    topic* const one = topics_.find(kind, name);
     if (one == nullptr) return;
     if (!is_message) return take_away(*one);
     if (kind != topic_kind::pattern) return deliver(*one, {}, name, third);
@@ -240,7 +201,8 @@ void push_router::take_cut_push(const value& message) {
   const std::string_view word = (*at).text();
   const std::string_view name = (*++at).text();
   for (std::size_t i = 0; i < topic_kinds; ++i) {
-    topic* const one = word == words[i].message ? find(static_cast<topic_kind>(i), name) : nullptr;
+    const auto kind = static_cast<topic_kind>(i);
+    topic* const one = word == words_of(kind).message ? topics_.find(kind, name) : nullptr;
     if (one == nullptr || one->state != topic_state::on) continue;
     one->losses = 0;
     for (membership& each : one->members) each.of->drop_next();
@@ -265,10 +227,10 @@ void push_router::deliver(topic& to, std::string_view pattern, std::string_view 
 /// answers to UNSUBSCRIBE find the name in another state.
 void push_router::take_away(topic& one) noexcept {
   if (one.state != topic_state::on) return;
-  miss(one);
-  if (one.members.empty()) return note_due(one);
+  miss_topic(one);
+  if (one.members.empty()) return due_.add(one);
   if (++one.losses >= attempts_max) return refuse(one, error::moved);
-  wait(one);
+  due_.add_later(one);
 }
 
 }  // namespace beck::redis::detail

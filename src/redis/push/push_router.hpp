@@ -6,16 +6,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <beck/detail/intrusive_list.hpp>
+#include <beck/redis/exchange.hpp>
 #include <beck/redis/subscription.hpp>
 
+#include "redis/push/due_topics.hpp"
 #include "redis/push/subscriber.hpp"
-#include "redis/session/session.hpp"
+#include "redis/push/topic_table.hpp"
+#include "redis/session/push_reader.hpp"
 
 namespace beck::redis::detail {
 
@@ -25,6 +26,8 @@ struct add_call {
   void complete(const error_code& ec) noexcept;
   /// Drops the operation; the call is destroyed.
   void drop() noexcept;
+  /// Ends the wait for a name. With the last one the call completes, and is destroyed.
+  void end_wait(add_wait& one) noexcept;
 
   beck::detail::list_hook in_router;
   add_op* op = nullptr;
@@ -36,22 +39,6 @@ struct add_call {
 
  private:
   add_op::handler release() noexcept;
-};
-
-/// Whether the server has a name subscribed, on the present connection.
-enum class topic_state : std::uint8_t { off, to_be_on, on, to_be_off };
-
-/// A channel or pattern.
-struct topic {
-  topic_kind kind;
-  std::string name;
-  topic_state state = topic_state::off;
-  std::uint8_t refusals = 0;  ///< for now, since it was last confirmed
-  std::uint8_t losses = 0;    ///< by the server's own will, since the last message
-  beck::detail::list_hook in_all;
-  beck::detail::list_hook in_due;
-  beck::detail::intrusive_list<membership, &membership::in_topic> members;
-  beck::detail::intrusive_list<add_wait, &add_wait::in_topic> waits;
 };
 
 /// The subscriptions of a client. Thread: that of its context.
@@ -79,8 +66,6 @@ class push_router final : public push_sink {
   /// Ends, with `why`, the calls that wait since a time before `before`: since they came, or since
   /// the last connection that was ready was lost. Call it while no connection is ready.
   void end_adds(const error_code& why, std::int64_t before) noexcept;
-  /// Ends, with `why`, the calls that were lost with `attempts` connections.
-  void end_lost_adds(const error_code& why, std::uint32_t attempts) noexcept;
   /// Returns since when the first of these calls waits; INT64_MAX: there is none.
   std::int64_t adding_since() noexcept;
   /// Returns whether a connection is needed.
@@ -100,32 +85,25 @@ class push_router final : public push_sink {
   bool is_done() const noexcept { return due_.empty() && !is_asking(); }
   /// Sets that the connection speaks RESP2, up to lost(): nothing can be subscribed.
   void set_resp2() noexcept { is_resp2_ = true; }
-  /// Takes the end of a connection, after the session. `was_ready`: commands could be sent.
-  void lost(std::int64_t now, bool was_ready) noexcept;
+  /// Takes the end of a connection, after the session. `was_ready`: commands could be sent. Calls
+  /// that were lost with `attempts` connections end with `why`.
+  void lost(std::int64_t now, bool was_ready, const error_code& why,
+            std::uint32_t attempts) noexcept;
   /// Returns when wake() is due: names that the server has refused for now wait until then.
-  std::int64_t wake_at() const noexcept { return later_.empty() ? INT64_MAX : wake_at_; }
-  void wake(std::int64_t now) noexcept;
+  std::int64_t wake_at() const noexcept { return due_.wake_at(); }
+  void wake(std::int64_t now) noexcept { due_.wake(now); }
   /// Sets the time, for pushes and answers that follow.
-  void set_time(std::int64_t now) noexcept { now_ = now; }
+  void set_time(std::int64_t now) noexcept { due_.set_time(now); }
 
   void take_push(const value& message) override;
   void take_cut_push(const value& message) override;
 
  private:
   class commands;
-  using topic_map = std::unordered_map<std::string_view, std::unique_ptr<topic>>;
 
-  topic* find(topic_kind kind, std::string_view name) noexcept;
-  topic& make(topic_kind kind, std::string_view name);
   void add_one(add_call& call, add_wait& wait, topic_kind kind, std::string_view name);
-  static membership* find(topic& in, const subscriber& of) noexcept;
   void undo(add_call& call) noexcept;
-  static void stop_waiting(add_wait& one) noexcept;
   void leave(membership& one) noexcept;
-  void note_due(topic& one) noexcept;
-  void wait(topic& one) noexcept;
-  void miss(topic& one) noexcept;
-  static void find_again(membership& one) noexcept;
   bool is_asking() const noexcept;
   void deliver(topic& to, std::string_view pattern, std::string_view channel,
                std::string_view payload);
@@ -133,23 +111,15 @@ class push_router final : public push_sink {
   // answers
   void confirm(topic& one) noexcept;
   void refuse(topic& one, const error_code& why) noexcept;
-  void refuse_due(const error_code& why) noexcept;
-  void erase_idle() noexcept;
-  void erase(topic& one) noexcept;
 
-  topic_map topics_[topic_kinds];
-  beck::detail::intrusive_list<topic, &topic::in_all> all_;
-  beck::detail::intrusive_list<topic, &topic::in_due> due_;
-  beck::detail::intrusive_list<topic, &topic::in_due> later_;  // refused for now
+  due_topics due_;  // outlives the names, which leave it when they are destroyed
+  topic_table topics_;
   beck::detail::intrusive_list<add_call, &add_call::in_router> adds_;
   beck::detail::intrusive_list<subscriber, &subscriber::in_router> subscribers_;
   std::unique_ptr<commands> asking_;
   std::uint64_t fences_ = 0;
   std::size_t member_count_ = 0;
-  std::int64_t now_ = 0;
   std::int64_t down_since_ = INT64_MIN;
-  std::int64_t wake_at_ = 0;
-  std::int64_t pause_ = 0;  // the last one
   bool is_resp2_ = false;
 };
 

@@ -2,9 +2,20 @@
 // Calls and subscriptions: how names get subscribers and lose them.
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "redis/push/push_router.hpp"
 
 namespace beck::redis::detail {
+namespace {
+
+membership* find_member(topic& in, const subscriber& of) noexcept {
+  for (membership& one : in.members)
+    if (one.of == &of) return &one;
+  return nullptr;
+}
+
+}  // namespace
 
 // --- calls of add()
 
@@ -22,6 +33,12 @@ void add_call::complete(const error_code& ec) noexcept {
 void add_call::drop() noexcept {
   const add_op::handler gone = release();
   delete this;
+}
+
+void add_call::end_wait(add_wait& one) noexcept {
+  BECK_ASSERT(left != 0, "a call of add() waits for no name");
+  one.in_topic.unlink();
+  if (--left == 0) complete(error_code());
 }
 
 void push_router::add(std::unique_ptr<add_call>& call, const topic_names& names, std::int64_t now) {
@@ -45,9 +62,9 @@ void push_router::add(std::unique_ptr<add_call>& call, const topic_names& names,
 }
 
 void push_router::add_one(add_call& call, add_wait& wait, topic_kind kind, std::string_view name) {
-  topic& to = make(kind, name);
-  if (to.state == topic_state::off) note_due(to);
-  membership* member = find(to, *call.of);
+  topic& to = topics_.get(kind, name);
+  if (to.state == topic_state::off) due_.add(to);
+  membership* member = find_member(to, *call.of);
   if (member == nullptr) {
     member = new membership;
     member->of = call.of;
@@ -64,12 +81,6 @@ void push_router::add_one(add_call& call, add_wait& wait, topic_kind kind, std::
   if (to.state == topic_state::on) return;
   to.waits.push_back(wait);
   ++call.left;
-}
-
-membership* push_router::find(topic& in, const subscriber& of) noexcept {
-  for (membership& one : in.members)
-    if (one.of == &of) return &one;
-  return nullptr;
 }
 
 /// Removes the names that no other call has added.
@@ -101,24 +112,18 @@ void push_router::end_adds(const error_code& why, std::int64_t before) noexcept 
   while (adding_since() < before) end(*adds_.front(), why);
 }
 
-void push_router::end_lost_adds(const error_code& why, std::uint32_t attempts) noexcept {
-  for (add_call* call = adds_.front(); call != nullptr;) {
-    add_call* const next = adds_.after(*call);
-    if (call->losses >= attempts) end(*call, why);
-    call = next;
-  }
-}
-
 // --- subscriptions
 
 /// Ends a membership, and with it the waits of calls for its name.
 void push_router::leave(membership& one) noexcept {
-  find_again(one);
+  BECK_ASSERT(member_count_ != 0 && one.of->topics != 0,
+              "a name has lost more subscribers than it had");
+  one.of->find_again(one);
   while (add_wait* const wait = one.waits.pop_front()) {
     wait->of = nullptr;
-    if (wait->in_topic.is_linked()) stop_waiting(*wait);
+    if (wait->in_topic.is_linked()) wait->call->end_wait(*wait);
   }
-  if (one.in->state != topic_state::to_be_on) note_due(*one.in);
+  if (one.in->state != topic_state::to_be_on) due_.add(*one.in);
   --one.of->topics;
   --member_count_;
   delete &one;
@@ -129,16 +134,10 @@ void push_router::remove(subscriber& from, const topic_names& names) noexcept {
   while (!rest.empty()) {
     topic_kind kind{};
     const std::string_view name = topic_names::next(rest, kind);
-    topic* const in = find(kind, name);
-    membership* const member = in != nullptr ? find(*in, from) : nullptr;
+    topic* const in = topics_.find(kind, name);
+    membership* const member = in != nullptr ? find_member(*in, from) : nullptr;
     if (member != nullptr) leave(*member);
   }
-}
-
-/// Ends the wait of a call for one name. With the last one it completes.
-void push_router::stop_waiting(add_wait& one) noexcept {
-  one.in_topic.unlink();
-  if (--one.call->left == 0) one.call->complete(error_code());
 }
 
 void push_router::end(subscriber& one, const error_code& why) noexcept {
@@ -160,32 +159,6 @@ void push_router::drop_all() noexcept {
   beck::detail::waiter_chain waiting;  // a handler that is dropped may own a subscription
   for (subscriber& one : subscribers_) one.take_waiters(waiting);
   waiting.wake_all(beck::detail::waiter::dropped);
-}
-
-// --- names
-
-topic* push_router::find(topic_kind kind, std::string_view name) noexcept {
-  topic_map& map = topics_[static_cast<std::size_t>(kind)];
-  const auto at = map.find(name);
-  return at == map.end() ? nullptr : at->second.get();
-}
-
-topic& push_router::make(topic_kind kind, std::string_view name) {
-  if (topic* const known = find(kind, name)) return *known;
-  auto made = std::make_unique<topic>();
-  topic& one = *made;
-  one.kind = kind;
-  one.name = name;
-  topics_[static_cast<std::size_t>(kind)].emplace(one.name, std::move(made));
-  all_.push_back(one);
-  return one;
-}
-
-void push_router::erase(topic& one) noexcept {
-  one.in_all.unlink();
-  one.in_due.unlink();
-  topic_map& map = topics_[static_cast<std::size_t>(one.kind)];
-  map.erase(map.find(one.name));
 }
 
 }  // namespace beck::redis::detail

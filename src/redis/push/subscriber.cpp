@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/block.hpp>
 
 namespace beck::redis::detail {
@@ -38,6 +39,7 @@ push_message* make_message(std::string_view pattern, std::string_view channel,
 }
 
 void drop_share(push_message& of) noexcept {
+  BECK_ASSERT(of.shares != 0, "a message was released that has no shares");
   if (--of.shares == 0) beck::detail::free_block(&of);
 }
 
@@ -73,6 +75,7 @@ bool subscriber::offer(push_message& message) {
 
 void subscriber::pop() noexcept {
   push_message& message = *queue_.front().message;
+  BECK_ASSERT(bytes_ >= counted(message), "a queue of messages has lost count of its bytes");
   bytes_ -= counted(message);
   drop_share(message);
   queue_.pop_front();
@@ -92,26 +95,28 @@ void subscriber::drop_next() noexcept {
   serve();
 }
 
-void subscriber::begin_gap() noexcept {
+void subscriber::miss(membership& one) noexcept {
+  BECK_ASSERT(one.of == this && !one.is_missing, "a subscription misses a name twice");
+  one.is_missing = true;
   behind_.is_gap = true;
-  if (std::exchange(is_held_, true)) return;
-  held_at_ = popped_ + queue_.size();
+  if (missing_++ == 0) held_at_ = popped_ + queue_.size();
 }
 
-void subscriber::end_gap() noexcept {
-  is_held_ = false;
-  serve();
+void subscriber::find_again(membership& one) noexcept {
+  if (!std::exchange(one.is_missing, false)) return;
+  BECK_ASSERT(missing_ != 0, "a subscription has found more names than it missed");
+  if (--missing_ == 0) serve();
 }
 
 void subscriber::end(const error_code& why) noexcept {
   if (end_reason_) return;
   end_reason_ = why;
-  if (std::exchange(is_held_, false)) behind_.is_gap = false;
+  if (missing_ != 0) behind_.is_gap = false;
   serve();
 }
 
 bool subscriber::take(error_code& ec, push_event& event) noexcept {
-  if (is_held_ && popped_ >= held_at_) return false;
+  if (is_held() && popped_ >= held_at_) return false;
   hole& before = queue_.empty() ? behind_ : queue_.front().before;
   if (before.dropped != 0) {
     event = push_event(std::exchange(before.dropped, 0));

@@ -61,10 +61,11 @@ class subscriber {
   bool offer(push_message& message);
   /// Counts a message that was not read as dropped, behind all that has come.
   void drop_next() noexcept;
-  /// Marks a gap behind all that has come. It and the events behind it stay in the queue until
-  /// end_gap().
-  void begin_gap() noexcept;
-  void end_gap() noexcept;
+  /// Marks a gap behind all that has come, because the server does not have a name any more. It and
+  /// the events behind it stay in the queue until all such names are found again.
+  void miss(membership& one) noexcept;
+  /// Ends the gap with the last name that was missed.
+  void find_again(membership& one) noexcept;
   /// Ends the subscription behind the events that have come.
   void end(const error_code& why) noexcept;
   /// Drops the events: the subscription is being destroyed.
@@ -82,8 +83,7 @@ class subscriber {
 
   beck::detail::list_hook in_router;
   beck::detail::intrusive_list<membership, &membership::in_subscriber> memberships;
-  std::size_t topics = 0;   ///< memberships
-  std::size_t missing = 0;  ///< memberships that are missing
+  std::size_t topics = 0;  ///< memberships
 
  private:
   /// The loss before a message.
@@ -96,6 +96,7 @@ class subscriber {
     hole before;
   };
 
+  bool is_held() const noexcept { return missing_ != 0 && !end_reason_; }
   bool is_full(std::size_t bytes) const noexcept;
   void drop_oldest() noexcept;
   void pop() noexcept;
@@ -107,8 +108,8 @@ class subscriber {
   hole behind_;                // the loss behind the last message
   std::size_t bytes_ = 0;      // of the messages in the queue
   std::uint64_t popped_ = 0;   // the number of the message at the front, from 0
-  std::uint64_t held_at_ = 0;  // while is_held_: the first message behind the gap
-  bool is_held_ = false;
+  std::uint64_t held_at_ = 0;  // while is_held(): the first message behind the gap
+  std::size_t missing_ = 0;    // memberships that are missing
   error_code end_reason_;
   beck::detail::waiter_list waiters_;
 };

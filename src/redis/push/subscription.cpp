@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Subscriptions are thin: the router knows names and subscribers, the link makes connections.
+#include <beck/base/assert.hpp>
 #include <beck/redis/client.hpp>
 #include <beck/redis/subscription.hpp>
 
@@ -74,7 +75,10 @@ subscription_options with_an_event(subscription_options how) noexcept {
 subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
     : link_(std::move(of)), bounds_(with_an_event(how)) {}
 
-subscriber::~subscriber() { clear(); }
+subscriber::~subscriber() {
+  BECK_ASSERT(topics == 0 && missing_ == 0, "a subscription was destroyed that has names");
+  clear();
+}
 
 void add_op::cancel() noexcept {
   if (call_ != nullptr) to_->owner().pushes().end_subscribing(*call_);
