@@ -39,6 +39,7 @@ error_code link_greeting::take_answers() {
   if (when == handshake::stage::again) return refusal;
   if (refusal && handshake_->asks_for_resp2()) {
     speak_resp2();
+    version_ = protocol::resp2;
     if (when == handshake::stage::begin) greet(protocol::resp2, when);
     if (when == handshake::stage::change) hello_ = hello_state::usual;  // it has answered HELLO
   } else if (refusal) {
