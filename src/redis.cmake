@@ -10,7 +10,8 @@ beck_library(beck_redis
     redis/client/lane_pool.cpp
     redis/client/link.cpp
     redis/client/link_clock.cpp
-    redis/client/link_life.cpp
+    redis/client/link_connection.cpp
+    redis/client/link_greeting.cpp
     redis/client/primary_watch.cpp
     redis/client/push_hub.cpp
     redis/client/sentinel_url.cpp

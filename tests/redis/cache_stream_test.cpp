@@ -340,6 +340,25 @@ CONFORMANCE(
   }
 }
 
+CONFORMANCE(
+    "redis cache: a connection in RESP2 whose server has refused RESP3 last tracks nothing") {
+  cache_site s;
+  bool is_first = true;
+  int tracked = 0;
+  s.server.on_command([&](const redis::arguments& c) {
+    if (c[0] == "HELLO" && std::exchange(is_first, false)) s.server.cut();
+    if (c[0] == "PING") s.server.fail_next("HELLO", "NOPROTO unsupported protocol version", 1);
+    tracked += c[0] == "CLIENT" && c[1] == "TRACKING" ? 1 : 0;
+  });
+  s.run([](redis::client& db) -> task<> {
+    beck::ignore(co_await db.exec<void>("SET", "k", "v"));
+  }(*s.db));
+  for (int i = 0; i < 2; ++i) CHECK(s.get("k") == "v");
+  CHECK(!is_first);
+  CHECK(tracked == 0);
+  CHECK(s.cache->stats().uncached == 2);
+}
+
 CONFORMANCE("redis cache: a server that only says that it tracks the keys is asked for each call") {
   hand_site s;
   const auto reads_of = [&s](int calls) {

@@ -224,6 +224,25 @@ CONFORMANCE_ON(beck::test::sim, "redis lane: one that nothing uses is closed, an
   s.ctx.run();
 }
 
+CONFORMANCE("redis lane: an idle connection that reconnect() ends frees no second place") {
+  client_site s(one_lane);
+  std::int64_t id = 0;
+  for (int i = 0; i < 3; ++i) {
+    s.run(leave_state(*s.db, id));
+    s.run(expect_new(*s.db, id, true));
+    s.wait(5ms);
+    s.db->reconnect();
+    s.wait(5ms);  // the idle connection ends
+  }
+  std::optional<redis::lane> held;
+  std::vector<int> order;
+  s.run(hold(*s.db, held, order, 0));
+  s.run([](redis::client& db) -> task<> {
+    const auto late = co_await beck::timeout(db.lane(), 5ms);
+    CHECK(late.error() == beck::error::timeout);
+  }(*s.db));
+}
+
 CONFORMANCE("redis lane: a connection that is cut while nothing uses it is not taken") {
   client_site s(one_lane);
   std::int64_t id = 0;

@@ -129,7 +129,7 @@ cache_stats cache_core::stats() const noexcept {
 bool cache_core::find(std::string_view wire, duration age_max, reply_place to) noexcept {
   cache_entry* const found = index_.find(wire);
   if (found == nullptr) return false;
-  if (link_->now() - found->came_at >= age_max.nanoseconds()) return false;
+  if (time_of(link_->executor()) - found->came_at >= age_max.nanoseconds()) return false;
   ++hits_;
   found->is_used = true;
   read(found->reply, to);
@@ -240,7 +240,7 @@ void cache_core::end(cache_read& one) noexcept {
   }
   if (result.error()) return;
   const bool is_kept = one.is_tracked() && link_->pushes().is_tracking() &&
-                       index_.store(one.wire(), one.kept(), link_->now());
+                       index_.store(one.wire(), one.kept(), time_of(link_->executor()));
   if (!is_kept) ++uncached_;
 }
 

@@ -99,12 +99,12 @@ namespace {
 link* make_link(const any_io_executor& executor, std::string_view url, const client_options& how) {
   if (executor.table()->concurrent)
     throw std::logic_error("redis: a client needs a context for one thread; use one for each");
-  if (!is_sentinel_url(url)) return new link(executor, parse_server_url(url), how);
+  const std::int64_t refused_for = how.hold_timeout.nanoseconds();
+  if (!is_sentinel_url(url)) return new link(executor, parse_server_url(url), how, refused_for);
   sentinel_url to = parse_sentinel_url(url);
   server_url primary = std::move(to.primary);
   shared<sentinels> watched(new sentinels(executor, std::move(to), how));
-  return new link(executor, std::move(primary), how, how.hold_timeout.nanoseconds(),
-                  std::move(watched));
+  return new link(executor, std::move(primary), how, refused_for, std::move(watched));
 }
 
 }  // namespace
@@ -138,6 +138,6 @@ task<io_result<lane>> client::lane() {
 
 void client::close() noexcept { detail::link_of(sender_).close(); }
 
-client_stats client::stats() const noexcept { return detail::link_of(sender_).stats(); }
+client_stats client::stats() const noexcept { return detail::link_of(sender_).counters().read(); }
 
 }  // namespace beck::redis

@@ -2,8 +2,14 @@
 // The sentinels are asked before each connection; so is the program for its login.
 #include "redis/client/connect_plan.hpp"
 
+#include <new>
+#include <system_error>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/within.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/connect_stream.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/socket_stream.hpp>
@@ -15,6 +21,7 @@ namespace {
 
 constexpr std::int64_t pause_first = 50'000'000;  // nanoseconds, doubling
 constexpr std::int64_t pause_most = 5'000'000'000;
+constexpr std::int64_t leave_pause = 1'000'000'000;  // between two replicas that are left
 
 /// Returns whether sentinels that answer so will do so again.
 bool is_lasting(const error_code& ec) noexcept {
@@ -25,8 +32,14 @@ bool is_lasting(const error_code& ec) noexcept {
 }  // namespace
 
 connect_plan::connect_plan(const any_io_executor& executor, const client_options& how,
-                           server_url to, shared<sentinels> by, link& user)
-    : executor_(executor), bounds_(how), to_(std::move(to)), sentinels_(std::move(by)) {
+                           server_url to, shared<sentinels> by, link& user, bool may_leave)
+    : executor_(executor),
+      bounds_(how),
+      to_(std::move(to)),
+      sentinels_(std::move(by)),
+      leave_at_(to_.must_be_primary || may_leave ? INT64_MIN : INT64_MAX) {
+  BECK_ASSERT(!sentinels_ || to_.must_be_primary,
+              "a server that sentinels name is not asked whether it is the primary");
   place_.of = &user;
 }
 
@@ -39,7 +52,7 @@ connect_plan::connect_plan(const connect_plan& home, const client_options& how, 
       layer_(home.layer_),
       connector_(home.connector_),
       credentials_(home.credentials_),
-      hello_(home.hello_) {
+      leave_at_(to_.must_be_primary ? INT64_MIN : INT64_MAX) {
   place_.of = &user;
 }
 
@@ -48,7 +61,37 @@ void connect_plan::secure(stream_layer& with) noexcept {
   if (sentinels_) sentinels_->secure(with);
 }
 
+void connect_plan::note_replica(std::int64_t now) noexcept {
+  BECK_ASSERT(leaves_replicas(now), "a replica is left that is not to be left");
+  if (!to_.must_be_primary) leave_at_ = now + leave_pause;
+}
+
 // --- attempts
+
+bool connect_plan::is_pausing() const noexcept { return next_at_ > time_of(executor_); }
+
+/// Returns the token of an attempt or pause that begins.
+stop_token connect_plan::fresh_token() {
+  if (stopping_.stop_requested()) stopping_ = stop_source();
+  return stopping_.get_token();
+}
+
+task<> connect_plan::pause() {
+  steady_timer timer(executor_, duration(next_at_ - beck::detail::loop_time()));
+  beck::ignore(co_await with_stop(fresh_token(), timer.async_wait()));
+}
+
+task<io_result<owned_stream>> connect_plan::open() {
+  BECK_ASSERT(!is_pausing(), "an attempt to connect begins before its time");
+  io_result<owned_stream> result;
+  try {
+    auto opening = timeout(make_stream(), bounds_.connect_timeout);
+    result = co_await with_stop(fresh_token(), std::move(opening));
+  } catch (const std::system_error& failed) {
+    result.error_ = failed.code();
+  }
+  co_return result;
+}
 
 /// Asks the sentinels where the primary is.
 task<error_code> connect_plan::find_primary() {
@@ -74,7 +117,7 @@ task<error_code> connect_plan::find_login() {
   co_return asked.error();
 }
 
-task<io_result<owned_stream>> connect_plan::open() {
+task<io_result<owned_stream>> connect_plan::make_stream() {
   io_result<owned_stream> result;
   if (credentials_ != nullptr) {
     result.error_ = co_await find_login();
@@ -112,12 +155,17 @@ task<io_result<owned_stream>> connect_plan::open() {
   co_return result;
 }
 
-void connect_plan::put_off(std::int64_t now) noexcept {
+void connect_plan::hurry() noexcept {
+  next_at_ = 0;
+  stop();
+}
+
+void connect_plan::put_off() noexcept {
   std::int64_t most = pause_first << (failures_ < 7 ? failures_ : 7);
   if (most > pause_most) most = pause_most;
   ++failures_;
   const std::uint64_t part = random_of(executor_) % static_cast<std::uint64_t>(most);
-  next_at_ = now + static_cast<std::int64_t>(part);
+  next_at_ = time_of(executor_) + static_cast<std::int64_t>(part);
 }
 
 void connect_plan::refuse(bool is_final, std::string text) noexcept {
@@ -125,23 +173,11 @@ void connect_plan::refuse(bool is_final, std::string text) noexcept {
   text_ = std::move(text);
 }
 
-void connect_plan::end_attempt() noexcept {
+void connect_plan::end_attempt(const error_code& cause) noexcept {
+  BECK_ASSERT(static_cast<bool>(cause), "an attempt to connect ends without a reason");
+  last_cause_ = cause;
   was_refused_ = std::exchange(is_refused_, false);
   last_text_ = std::exchange(text_, std::string());
-}
-
-// --- the greeting
-
-bool connect_plan::asks_again(bool may_do_without) noexcept {
-  if (hello_ != hello_state::suspected) return false;
-  // If it does not answer now, it is HELLO. Subscriptions cannot do without.
-  if (may_do_without) hello_ = hello_state::ends;
-  return true;
-}
-
-void connect_plan::note_end(bool was_ready, bool was_cut) noexcept {
-  if (was_ready && hello_ == hello_state::ends) hello_ = hello_state::suspected;
-  if (was_cut && hello_ == hello_state::usual) hello_ = hello_state::suspected;
 }
 
 }  // namespace beck::redis::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way to a server: its address or the sentinels that know it, the login and the stream for it,
-// how it likes to be greeted, and when the next attempt to connect may be made.
+// The way to a server: its address or the sentinels that know it, the login and the stream for it;
+// when the next attempt to connect may be made, and how the last one has ended.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,19 @@
 #include <beck/redis/client_options.hpp>
 #include <beck/redis/connector.hpp>
 #include <beck/redis/credentials.hpp>
+#include <beck/run/stop_token.hpp>
 
 #include "redis/client/sentinels.hpp"
 
 namespace beck::redis::detail {
 
-/// What is known of a server that may end a connection at HELLO, as some proxies do.
-enum class hello_state : std::uint8_t {
-  usual,      ///< nothing: it is greeted with HELLO
-  suspected,  ///< it has ended a connection without an answer: it is asked in RESP2 first
-  ends,       ///< it answers in RESP2, and has ended a connection at HELLO
-};
-
 /// The way of one link. Thread: that of its context.
 class connect_plan {
  public:
-  /// Refers to `how`, which must outlive it. `user`: its connection.
+  /// Refers to `how`, which must outlive it. `user`: its link. `may_leave`: a replica is left, at
+  /// times.
   connect_plan(const any_io_executor& executor, const client_options& how, server_url to,
-               shared<sentinels> by, link& user);
+               shared<sentinels> by, link& user, bool may_leave);
   /// Takes the way of a client, for one of its lanes.
   connect_plan(const connect_plan& home, const client_options& how, link& user);
   connect_plan& operator=(const connect_plan&) = delete;
@@ -52,46 +47,47 @@ class connect_plan {
     return !leads_to_.host.empty() && leads_to_ != than;
   }
 
+  // --- replicas
+  /// Returns whether a server that says it is a replica is left now.
+  bool leaves_replicas(std::int64_t now) const noexcept { return now >= leave_at_; }
+  /// Notes that a replica is left. Unless sentinels or a map have named the primary, the next one
+  /// is not left soon: it may be the only server at the address.
+  void note_replica(std::int64_t now) noexcept;
+
   // --- attempts
-  /// Makes the stream. Cancellation: through the awaiting scope.
+  /// Returns whether the last attempt to connect has failed, or its connection was lost, and the
+  /// next one is not due.
+  bool is_pausing() const noexcept;
+  /// Waits until the next attempt is due, or until stop(). Throws std::bad_alloc.
+  task<> pause();
+  /// Makes the stream, unless stop() or the limit of the time comes first. Requires not
+  /// is_pausing(). Throws std::bad_alloc.
   task<io_result<owned_stream>> open();
-  /// Returns when the next attempt may be made.
-  std::int64_t next_at() const noexcept { return next_at_; }
-  void try_at(std::int64_t when) noexcept { next_at_ = when; }
+  /// Ends the present attempt or pause.
+  void stop() noexcept { stopping_.request_stop(); }
+  /// Makes the next attempt due, and ends the pause.
+  void hurry() noexcept;
   /// Puts the next attempt off by a random part of a time that doubles with each attempt.
-  void put_off(std::int64_t now) noexcept;
+  void put_off() noexcept;
   /// Begins with the shortest of these times again: a connection was good, or the server is
   /// another.
   void forgive() noexcept { failures_ = 0; }
   /// Notes that the server, or a sentinel, has refused the present attempt. `is_final`: it will
   /// refuse the next one, too.
   void refuse(bool is_final, std::string text) noexcept;
-  /// Takes the end of the present attempt, and of its connection.
-  void end_attempt() noexcept;
-  /// Returns whether the attempt that has ended last was refused, and the next one will be.
+  /// Takes the end of the present attempt, or of its connection, with `cause`.
+  void end_attempt(const error_code& cause) noexcept;
+  /// Returns why the attempt that has ended last, or its connection, has; timeout: there was none.
+  const error_code& last_cause() const noexcept { return last_cause_; }
+  /// Returns whether the server has refused that attempt, and will refuse the next one: for its
+  /// login, and not because it has too many clients.
   bool was_refused() const noexcept { return was_refused_; }
   /// Returns the words of the refusal of that attempt.
   const std::string& last_text() const noexcept { return last_text_; }
 
-  // --- the greeting
-  protocol version() const noexcept {
-    return to_.version == protocol::resp2 ? protocol::resp2 : bounds_.protocol;
-  }
-  bool says_hello() const noexcept {
-    return version() == protocol::resp3 && hello_ == hello_state::usual;
-  }
-  bool is_resp2() const noexcept {
-    return version() == protocol::resp2 || hello_ == hello_state::ends;
-  }
-  /// Returns whether HELLO is to be said behind a greeting in RESP2. `may_do_without`: if that
-  /// ends the connection, it is not said again.
-  bool asks_again(bool may_do_without) noexcept;
-  /// Notes that the server speaks RESP3.
-  void note_resp3() noexcept { hello_ = hello_state::usual; }
-  /// Notes the end of a connection. `was_cut`: at HELLO, without an answer.
-  void note_end(bool was_ready, bool was_cut) noexcept;
-
  private:
+  stop_token fresh_token();
+  task<io_result<owned_stream>> make_stream();
   task<error_code> find_primary();
   task<error_code> find_login();
 
@@ -104,13 +100,15 @@ class connect_plan {
   stream_layer* layer_ = nullptr;
   connector* connector_ = nullptr;
   credentials* credentials_ = nullptr;
+  stop_source stopping_;   // of the present attempt or pause
   std::string text_;       // about the present attempt
   std::string last_text_;  // about the one before
+  error_code last_cause_ = beck::error::timeout;
+  std::int64_t leave_at_;  // from when on a replica is left
   std::int64_t next_at_ = 0;
   std::uint32_t failures_ = 0;  // attempts, since the last connection that was good
-  hello_state hello_ = hello_state::usual;
-  bool is_refused_ = false;   // the present attempt
-  bool was_refused_ = false;  // the one before
+  bool is_refused_ = false;     // the present attempt
+  bool was_refused_ = false;    // the one before
 };
 
 }  // namespace beck::redis::detail

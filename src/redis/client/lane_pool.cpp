@@ -4,12 +4,16 @@
 
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
+#include "redis/client/link.hpp"
+
 namespace beck::redis {
 namespace detail {
 
 task<io_result<lane>> lane_pool::take(link_ref home) {
   io_result<lane> result;
-  lane_pool& pool = home->lanes();
+  lane_pool& pool = *home->lanes();
   if (pool.is_closed_) {
     result.error_ = beck::error::operation_aborted;
     co_return result;
@@ -21,6 +25,7 @@ task<io_result<lane>> lane_pool::take(link_ref home) {
   ++pool.waiting_;
   auto acquiring = pool.slots_.acquire();
   auto acquired = co_await std::move(acquiring);
+  BECK_ASSERT(pool.waiting_ != 0, "more calls have ended than wait for a lane");
   --pool.waiting_;
   result.error_ = acquired.error_;
   if (!result.error_ && pool.is_closed_) result.error_ = beck::error::operation_aborted;
@@ -42,56 +47,62 @@ task<io_result<lane>> lane_pool::take(link_ref home) {
 
 /// Returns the connection that was returned last, or makes one.
 link_ref lane_pool::next(link& home) {
-  link* one = nullptr;
-  for (link& each : idle_) {
-    if (each.is_usable()) one = &each;  // others are about to end
+  lane_part* one = nullptr;
+  for (lane_part& each : idle_) {
+    if (each.owner().connection().is_usable()) one = &each;  // others are about to end
   }
-  try {
-    if (one == nullptr) one = new link(home);
-  } catch (...) {
-    slots_.release();
-    throw;
+  if (one != nullptr) {
+    one->change(lane_event::take);
+    one->in_pool.unlink();
+  } else {
+    try {
+      one = (new link(home))->lane();
+    } catch (...) {
+      slots_.release();
+      throw;
+    }
   }
-  one->lane_hook_.unlink();
-  one->lane()->set_state(lane_state::used);
   used_.push_back(*one);
-  return link_ref(one);
+  return link_ref(&one->owner());
 }
 
-void lane_pool::put(link& fresh) noexcept {
-  fresh.add_share();
-  fresh.lane()->set_state(lane_state::idle);
-  fresh.lane_hook_.unlink();
+void lane_pool::put(lane_part& fresh) noexcept {
+  fresh.change(lane_event::keep);
+  fresh.owner().add_share();
+  fresh.in_pool.unlink();
   idle_.push_back(fresh);
   slots_.release();
 }
 
-void lane_pool::ended(link& gone) noexcept {
-  gone.lane_hook_.unlink();
-  if (gone.lane()->state() == lane_state::returned) return slots_.release();
-  gone.lane()->set_state(lane_state::returned);
-  gone.drop_share();
+void lane_pool::take_end(lane_part& gone) noexcept {
+  const lane_state was = gone.state();
+  if (was == lane_state::used || was == lane_state::dropped) return;
+  gone.change(lane_event::drop);
+  gone.in_pool.unlink();
+  if (was == lane_state::returned) return slots_.release();
+  gone.owner().drop_share();  // an idle one had no place
 }
 
 void lane_pool::close() noexcept {
   is_closed_ = true;
   slots_.release(waiting_);
-  for (link& one : used_) one.close();
+  for (lane_part& one : used_) one.owner().close();
   drop_idle();
 }
 
 void lane_pool::drop_idle() noexcept {
-  while (link* const one = idle_.pop_front()) {
-    one->lane()->set_state(lane_state::returned);
-    one->close();
-    one->drop_share();
+  while (lane_part* const one = idle_.pop_front()) {
+    one->change(lane_event::drop);
+    link& owner = one->owner();
+    owner.close();
+    owner.drop_share();
   }
 }
 
 }  // namespace detail
 
 lane::~lane() {
-  if (sender_) detail::link_of(sender_).return_to_pool();
+  if (sender_) detail::link_of(sender_).lane()->give_back();
 }
 
 std::int64_t lane::id() const noexcept { return detail::link_of(sender_).lane()->id(); }

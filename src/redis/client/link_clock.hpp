@@ -25,10 +25,8 @@ class link_clock {
   void start();
   /// Looks at the times now, because something has changed.
   void look() noexcept { timer_.cancel(); }
-  /// Looks at `at`, if that is before the next look.
-  void look_before(std::int64_t at) noexcept {
-    if (at < due_) timer_.cancel();
-  }
+  /// Looks when what has come at `now` asks for it, if that is before the next look.
+  void look_after_input(std::int64_t now) noexcept;
   /// Notes that a socket that was full has taken bytes, or that nothing was to be expected.
   void note_written(std::int64_t now) noexcept { wrote_at_ = now; }
   /// Ends the PING that is under way.
@@ -42,6 +40,8 @@ class link_clock {
 
  private:
   static task<> watch(link_ref self);
+  std::int64_t wake_at() const noexcept;
+  std::int64_t idle_until() const noexcept;
   std::int64_t tend(std::int64_t now) noexcept;
   std::int64_t tend_waiting(std::int64_t now) noexcept;
   std::int64_t tend_ready(std::int64_t now, std::int64_t alive_at) noexcept;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/run/stop_token.hpp>
 
@@ -25,6 +26,7 @@ class watched_primary {
   watched_primary& operator=(const watched_primary&) = delete;
   void add_share() noexcept { ++shares_; }
   void drop_share() noexcept {
+    BECK_ASSERT(shares_ != 0, "a watch has more users than shares");
     if (--shares_ == 0) delete this;
   }
 

@@ -19,7 +19,7 @@ void push_hub::leave(subscriber& one) noexcept {
   one.clear();
   router_.end(one, beck::error::operation_aborted);
   router_.leave(one);
-  link_.flush_soon();
+  link_.connection().flush_soon();
 }
 
 void push_hub::subscribe(std::unique_ptr<add_call> call, const topic_names& names) noexcept {
@@ -27,7 +27,7 @@ void push_hub::subscribe(std::unique_ptr<add_call> call, const topic_names& name
   error_code ec =
       link_.is_closed() ? error_code(beck::error::operation_aborted) : link_.begin_living();
   try {
-    if (!ec) router_.add(call, names, link_.now());
+    if (!ec) router_.add(call, names, time_of(link_.executor()));
   } catch (const std::bad_alloc&) {
     ec = no_memory();
   }
@@ -35,23 +35,23 @@ void push_hub::subscribe(std::unique_ptr<add_call> call, const topic_names& name
     static_cast<void>(call.release());  // it destroys itself
     return begun->complete(ec);
   }
-  link_.flush_soon();
+  link_.connection().flush_soon();
 }
 
 void push_hub::end_subscribing(add_call& call) noexcept {
   router_.end(call, beck::error::operation_aborted);
-  link_.flush_soon();
+  link_.connection().flush_soon();
 }
 
 void push_hub::unsubscribe(subscriber& from, const topic_names& names) noexcept {
   router_.remove(from, names);
-  link_.flush_soon();
+  link_.connection().flush_soon();
 }
 
 // --- caches
 
 bool push_hub::is_tracking() const noexcept {
-  return link_.is_usable() && tracking_ && !tracking_->is_under_way() &&
+  return link_.connection().is_usable() && tracking_ && !tracking_->is_under_way() &&
          !tracking_->result().error();
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
 
 #include "redis/cache/cache_core.hpp"
@@ -42,7 +43,11 @@ class push_hub final : public push_sink {
   void empty_caches() noexcept;
 
   /// Takes the end of the connection, from which nothing is under way any more.
-  void end_connection() noexcept { tracking_.reset(); }
+  void end_connection() noexcept {
+    BECK_ASSERT(!tracking_ || !tracking_->is_under_way(),
+                "a CLIENT TRACKING is under way behind the end of its connection");
+    tracking_.reset();
+  }
   /// Lets the session forget what is under way.
   void drop(session& from) noexcept {
     if (tracking_ && tracking_->is_under_way()) from.forget(*tracking_);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
@@ -99,6 +100,8 @@ const sentinel_answer* choose_primary(const std::vector<const sentinel_answer*>&
 
 sentinels::sentinels(const any_io_executor& executor, sentinel_url to, const client_options& how)
     : executor_(executor), how_(options_for_sentinels(how)), name_(std::move(to.name)) {
+  BECK_ASSERT(!to.sentinels.empty() && to.sentinels.size() <= sentinel_url::sentinels_max,
+              "the number of sentinels is not in its bounds");
   nodes_.resize(to.sentinels.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].to = std::move(to.sentinels[i]);
   for (const node& one : nodes_) answers_.push_back(&one.answer);
@@ -141,6 +144,7 @@ void sentinels::stop() noexcept {
 }
 
 task<io_result<node_address>> sentinels::find() {
+  BECK_ASSERT(!users_.empty(), "sentinels are asked for the primary before a join()");
   io_result<node_address> result;
   for (node& one : nodes_) one.waker.request_stop();
   for (;;) {
@@ -225,7 +229,8 @@ task<> sentinels::watch(shared<sentinels> self, node& one) {
 
 /// Asks a sentinel over one client, until the connections that need the primary have ended.
 task<> sentinels::talk(node& one) {
-  client connection(sender_ref(new link(executor_, one.to, how_)));
+  BECK_ASSERT(one.connection == nullptr, "two clients ask one sentinel");
+  client connection(sender_ref(new link(executor_, one.to, how_, how_.hold_timeout.nanoseconds())));
   if (layer_ != nullptr) connection.secure(*layer_);
   subscription news(connection, {.events = 16});
   one.connection = &connection;
@@ -299,6 +304,8 @@ void sentinels::take(node& one, sentinel_answer answer) {
   const bool is_first = primary_.word == sentinel_word::none;
   const sentinel_answer* const best = choose_primary(answers_, is_first ? nullptr : &primary_);
   if (best != nullptr) {
+    BECK_ASSERT(best->word == sentinel_word::known,
+                "a primary is chosen that no sentinel has named");
     is_found_ = true;
     const bool is_new = best->at != primary_.at;
     if (best != &primary_) primary_ = *best;

@@ -110,7 +110,7 @@ map_answer map_refresh::take(reply<value>& got, cluster_node& from, std::int64_t
   from.is_doubtful = !is_answered;
   if (got.error()) {
     const bool is_lasting =
-        is_answered ? !is_refused_for_now(got.error()) : from.connection->is_refused();
+        is_answered ? !is_refused_for_now(got.error()) : from.connection->plan().was_refused();
     std::string text(got.message());
     if (!is_answered && !text.empty()) text = got.error().message() + ": " + text;  // of the login
     return fail(got.error(), text, is_lasting);

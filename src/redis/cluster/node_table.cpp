@@ -77,8 +77,8 @@ link& node_table::connection_to(cluster_node& node) {
 cluster_node& node_table::next_by_turns() noexcept {
   const auto rank = [](const cluster_node& one) {
     if (!one.connection) return 1;
-    if (one.connection->is_usable() && !one.is_doubtful) return 2;
-    return one.connection->is_pausing() ? 0 : 1;
+    if (one.connection->connection().is_usable() && !one.is_doubtful) return 2;
+    return one.is_pausing() ? 0 : 1;
   };
   cluster_node* best = &nodes_.begin()->second;  // there is a seed
   for (auto& [key, one] : nodes_) {
@@ -101,7 +101,10 @@ void node_table::set_named(const std::vector<cluster_node*>& primaries,
 
 void node_table::end_waiting_elsewhere() noexcept {
   for (auto& [key, one] : nodes_) {
-    if (one.connection && one.role != node_role::primary) one.connection->end_waiting();
+    if (!one.connection || one.role == node_role::primary ||
+        one.connection->connection().is_ready())
+      continue;
+    one.connection->end_waiting(INT64_MAX);
   }
 }
 

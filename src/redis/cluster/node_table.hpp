@@ -43,7 +43,7 @@ struct cluster_node {
   bool is_seed = false;
 
   /// Returns whether its server is known not to be reachable now.
-  bool is_pausing() const noexcept { return connection && connection->is_pausing(); }
+  bool is_pausing() const noexcept { return connection && connection->plan().is_pausing(); }
 };
 
 /// The nodes of a cluster. They stay where they are until sweep(). Thread: that of the context.

@@ -222,7 +222,7 @@ std::int64_t step_judge::end_of(const cluster_call& call) const noexcept {
 bool step_judge::may_repeat(const cluster_unit& one, const error_code& why,
                             std::int64_t now) const noexcept {
   cluster_call& call = one.call();
-  if (one.node().connection->is_refused() || now >= end_of(call)) return false;
+  if (one.node().connection->plan().was_refused() || now >= end_of(call)) return false;
   const auto may = [&](std::uint32_t i) {
     const cluster_step& step = call.steps()[i];
     if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
