@@ -5,14 +5,16 @@ set_source_files_properties(http/body_decoder.cpp PROPERTIES COMPILE_OPTIONS
   $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 beck_library(beck_http
   SOURCES
+    http/client/body_reader.cpp
     http/client/client.cpp
-    http/client/client_body.cpp
+    http/client/client_attempt.cpp
     http/client/client_connection.cpp
     http/client/client_error.cpp
     http/client/client_exchange.cpp
     http/client/client_pool.cpp
     http/client/client_request.cpp
     http/client/received_response.cpp
+    http/client/request_writer.cpp
     http/files/file_listing.cpp
     http/files/file_response.cpp
     http/files/file_site.cpp
