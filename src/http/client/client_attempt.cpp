@@ -201,7 +201,7 @@ duration client_attempt::keep_time() const noexcept {
   const client_connection& c = *connection_;
   const response_head& head = response_.head();
   if (!head.keeps_alive() || is_early_ || !output_.is_whole() || request_.closes || c.end() ||
-      c.send_error() || c.is_sending() || !c.input().empty() ||
+      c.send_error() || c.is_sending() || c.is_receiving() || !c.input().empty() ||
       head.framing() == body_framing::until_close || head.status() == status::switching_protocols) {
     return duration::zero();
   }
@@ -220,6 +220,7 @@ void client_attempt::end_body() noexcept {
   const duration time = keep_time();
   const std::shared_ptr<client_connection> done = std::move(connection_);
   connection_.reset();
+  if (time <= duration::zero()) return done->close();
   done->room().pool().put_back(done, time);
 }
 

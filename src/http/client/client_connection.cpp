@@ -7,11 +7,13 @@
 #include <cstring>
 #include <exception>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/client_error.hpp>
 #include <beck/http/parser.hpp>
 
+#include "base/transitions.hpp"
 #include "http/client/client_pool.hpp"
 
 namespace beck::http::detail {
@@ -19,6 +21,24 @@ namespace {
 
 constexpr std::size_t room_again = 32'768;  // below it a waiting write continues
 constexpr std::size_t kept_bytes = 16'384;  // of the input's memory, while idle
+
+enum class use_event : std::uint8_t {
+  rest,   ///< no call uses it
+  serve,  ///< another call does
+  close,
+};
+
+/// In the order of use_event.
+constexpr beck::detail::transition_table<connection_use, 3> use_transitions = [] {
+  using beck::detail::any_but;
+  using beck::detail::any_of;
+  using enum connection_use;
+  return beck::detail::transition_table<connection_use, 3>{{
+      /* rest  */ {idle, any_of({busy})},
+      /* serve */ {busy, any_of({busy, idle})},
+      /* close */ {closed, any_but({closed})},
+  }};
+}();
 
 }  // namespace
 
@@ -47,10 +67,10 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
   client_connection& c = *self;
   for (;;) {
     auto waited = co_await c.wanted_.wait();
-    if (waited.error() || c.closed_) break;
+    if (waited.error() || c.is_closed()) break;
     auto got = co_await c.receive();
-    if (c.closed_) break;
-    if (c.idle_) {  // an unexpected byte, an end, or the idle time is over
+    if (c.is_closed()) break;
+    if (c.use_ == connection_use::idle) {  // an unexpected byte, an end, or the idle time is over
       c.place_.pool().counters().discarded.add();
       c.close();
       break;
@@ -75,7 +95,7 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
 }
 
 task<io_result<buffer_lease>> client_connection::receive() {
-  if (!idle_) {
+  if (use_ != connection_use::idle) {
     auto got = co_await stream_->receive();
     co_return got;
   }
@@ -84,16 +104,23 @@ task<io_result<buffer_lease>> client_connection::receive() {
 }
 
 void client_connection::want_more() noexcept {
-  if (asked_ || end_ || closed_) return;
+  if (asked_ || end_ || is_closed()) return;
   asked_ = true;
   wanted_.set();
 }
 
 void client_connection::become_idle(duration time) noexcept {
+  BECK_ASSERT(input_.empty() && out_.empty(), "bytes of a call would go to another one");
+  BECK_ASSERT(!asked_ && !end_, "a connection is idle that notices nothing");
   if (input_.capacity() > kept_bytes) input_.release();
-  idle_ = true;
+  advance(use_, use_event::rest, use_transitions);
   idle_time_ = time;
   want_more();
+}
+
+void client_connection::become_busy() noexcept {
+  advance(use_, use_event::serve, use_transitions);
+  reused_ = true;
 }
 
 void client_connection::send(const_buffer_span parts) {
@@ -158,11 +185,11 @@ void client_connection::end_stall() noexcept {
 }
 
 void client_connection::stop_coroutines() noexcept {
-  closed_ = true;
+  const bool was_idle = use_ == connection_use::idle;
+  advance(use_, use_event::close, use_transitions);
   if (!end_) end_ = make_error_code(error::operation_aborted);
   take_write_error(end_);
-  if (idle_) place_.pool().forget_idle(*this);
-  idle_ = false;
+  if (was_idle) place_.pool().forget_idle(*this);
   place_.pool().remove(*this);
   wanted_.set();
   received_.set();
@@ -170,7 +197,7 @@ void client_connection::stop_coroutines() noexcept {
 }
 
 void client_connection::close() noexcept {
-  if (closed_) return;
+  if (is_closed()) return;
   stop_coroutines();
   stream_->close();
   place_.release();
@@ -183,8 +210,11 @@ place client_connection::surrender() noexcept {
 }
 
 owned_stream client_connection::release() noexcept {
-  stop_coroutines();
-  place_.release();
+  BECK_ASSERT(!asked_, "a stream is taken over whose next bytes are being received");
+  if (!is_closed()) {  // by the end of the client
+    stop_coroutines();
+    place_.release();
+  }
   return std::move(stream_);
 }
 

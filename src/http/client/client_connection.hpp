@@ -21,6 +21,13 @@
 
 namespace beck::http::detail {
 
+/// How a connection is used.
+enum class connection_use : std::uint8_t {
+  busy,    ///< by a call
+  idle,    ///< by none: it is in the lists of its pool
+  closed,  ///< or taken over
+};
+
 /// A connection. Its coroutines share the ownership with the exchange that uses it. Thread: that of
 /// its context.
 class client_connection final : public std::enable_shared_from_this<client_connection>,
@@ -66,17 +73,18 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   // --- its life
   /// Returns whether it has served a call before.
   bool is_reused() const noexcept { return reused_; }
+  /// Keeps the connection for another call, for at most `time`. Requires that nothing of the call
+  /// before is left.
   void become_idle(duration time) noexcept;
-  void become_busy() noexcept {
-    idle_ = false;
-    reused_ = true;
-  }
+  /// Begins another call.
+  void become_busy() noexcept;
   /// Closes the connection. The next waiting call gets its place.
   void close() noexcept;
-  bool is_closed() const noexcept { return closed_; }
-  /// Closes the connection and returns its place.
+  bool is_closed() const noexcept { return use_ == connection_use::closed; }
+  /// Closes the connection and returns its place. Requires !is_closed().
   place surrender() noexcept;
-  /// Releases the stream and forgets the connection. Requires !is_receiving().
+  /// Releases the stream, a closed one if the connection is, and forgets the connection. Requires
+  /// !is_receiving().
   owned_stream release() noexcept;
   const place& room() const noexcept { return place_; }
 
@@ -108,10 +116,9 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   duration idle_time_;
   error_code end_;
   error_code send_error_;
+  connection_use use_ = connection_use::busy;
   bool asked_ = false;  // to receive, and nothing has arrived since
-  bool idle_ = false;
   bool reused_ = false;
-  bool closed_ = false;
 };
 
 }  // namespace beck::http::detail
