@@ -30,13 +30,11 @@ beck_library(beck_http
     http/message/head_parser.cpp
     http/message/head_rules.cpp
     http/message/head_writer.cpp
-    http/message/location.cpp
     http/message/media_type.cpp
     http/message/names.cpp
     http/message/parser.cpp
     http/message/range.cpp
     http/message/refusal.cpp
-    http/message/refusal_text.cpp
     http/message/target.cpp
     http/message/url.cpp
     http/server/connection.cpp
@@ -46,7 +44,6 @@ beck_library(beck_http
     http/server/exchange_report.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
-    http/server/input.cpp
     http/server/listener.cpp
     http/server/metrics.cpp
     http/server/peer_addresses.cpp
