@@ -25,9 +25,9 @@ void body_reader::begin(const head& of) noexcept {
   framing_ = of.framing();
 }
 
-parse_status body_reader::decode(client_connection& from) {
+parse_status body_reader::decode(client_input& from) {
   while (data_bytes_ == 0 && !decoder_.is_done()) {
-    const std::string_view text = from.input();
+    const std::string_view text = from.view();
     const body_part part = decoder_.decode(text);
     if (part.status == parse_status::refused) return part.status;
     BECK_ASSERT(part.consumed <= text.size(), "a body has consumed more than the input has");
@@ -44,18 +44,18 @@ parse_status body_reader::decode(client_connection& from) {
   return data_bytes_ == 0 ? parse_status::done : parse_status::more;
 }
 
-std::size_t body_reader::copy(client_connection& from, mutable_buffer to) noexcept {
-  BECK_ASSERT(data_end_ <= from.input().size(), "decoded data has left the input");
+std::size_t body_reader::copy(client_input& from, mutable_buffer to) noexcept {
+  BECK_ASSERT(data_end_ <= from.view().size(), "decoded data has left the input");
   const std::size_t bytes = std::min(to.size(), data_bytes_);
-  std::memcpy(to.data(), from.input().data() + data_at_, bytes);
+  std::memcpy(to.data(), from.view().data() + data_at_, bytes);
   data_at_ += bytes;
   data_bytes_ -= bytes;
   if (data_bytes_ == 0) from.consume(std::exchange(data_end_, 0));
   return bytes;
 }
 
-void body_reader::drop(client_connection& from) noexcept {
-  BECK_ASSERT(data_end_ <= from.input().size(), "dropped data has left the input");
+void body_reader::drop(client_input& from) noexcept {
+  BECK_ASSERT(data_end_ <= from.view().size(), "dropped data has left the input");
   from.consume(std::exchange(data_end_, 0));
   data_bytes_ = 0;
 }
@@ -73,9 +73,9 @@ std::int64_t body_reader::patience() const noexcept {
 
 /// Returns the part of `to` that bytes may be received into directly; empty: none. It is never
 /// exactly as long as the body's rest: so bytes after the body are noticed, in it or in the input.
-mutable_buffer body_reader::direct_room(const client_connection& from,
+mutable_buffer body_reader::direct_room(const client_input& from,
                                         mutable_buffer to) const noexcept {
-  if (framing_ != body_framing::length || !from.input().empty() || from.is_receiving()) return {};
+  if (framing_ != body_framing::length || !from.view().empty() || from.is_receiving()) return {};
   if (to.size() == decoder_.known_bytes()) return {to.data(), to.size() - 1};
   return to;
 }
@@ -87,7 +87,7 @@ task<error_code> body_reader::receive(std::shared_ptr<client_connection> from, m
   if (limit <= 0) co_return client_error::body_late;
   const std::int64_t began = loop_time();
   error_code ec;
-  const mutable_buffer room = direct_room(*from, to);
+  const mutable_buffer room = direct_room(from->input(), to);
   const bool direct = room.size() != 0;
   if (direct) {
     auto got = co_await timeout(from->stream().read_some(room), duration(limit));
@@ -95,16 +95,17 @@ task<error_code> body_reader::receive(std::shared_ptr<client_connection> from, m
     BECK_ASSERT(got.value_ <= room.size(), "a read has returned more than there is room for");
     const std::string_view text(static_cast<const char*>(room.data()), got.value_);
     bytes = decoder_.decode(text).data.size();
-    if (bytes < text.size()) from->note_end(error::eof);  // bytes after the body: for no other call
+    if (bytes < text.size())
+      from->input().note_end(error::eof);  // bytes after the body: for no other call
   } else {
-    from->want_more();
-    auto waited = co_await timeout(from->received().wait(), duration(limit));
+    from->input().want_more();
+    auto waited = co_await timeout(from->input().received().wait(), duration(limit));
     ec = waited.error();
   }
   waited_ns_ += loop_time() - began;
   if (ec == error::timeout) co_return client_error::body_late;
   if (direct && ec && ec != error::operation_aborted) {
-    from->note_end(ec);  // read_ready() decides about it
+    from->input().note_end(ec);  // read_ready() decides about it
     co_return error_code();
   }
   co_return ec;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include <beck/coro/task.hpp>
 #include <beck/http/body_decoder.hpp>
@@ -17,7 +16,7 @@
 namespace beck::http::detail {
 
 /// The body of one response: it owns the state of its decoding, and the time that was waited for
-/// it. `from` is the same connection in each call. Thread: that of its call.
+/// it. `from` is that of the same connection in each call. Thread: that of its call.
 class body_reader {
  public:
   explicit body_reader(const client_options& bounds) noexcept : bounds_(bounds) {}
@@ -37,11 +36,11 @@ class body_reader {
 
   /// Decodes the input up to the next piece of data. Returns `refused` for a malformed body, `done`
   /// behind its end, else `more`.
-  parse_status decode(client_connection& from);
+  parse_status decode(client_input& from);
   /// Copies decoded data to a reader. Returns the number of bytes.
-  std::size_t copy(client_connection& from, mutable_buffer to) noexcept;
+  std::size_t copy(client_input& from, mutable_buffer to) noexcept;
   /// Drops the decoded data that lies in the input.
-  void drop(client_connection& from) noexcept;
+  void drop(client_input& from) noexcept;
   /// Waits for more of the body. `bytes`: the number received directly into `to`. Errors: those of
   /// the wait, body_late. Requires !has_data(). Lifetime: that of this object.
   task<error_code> receive(std::shared_ptr<client_connection> from, mutable_buffer to,
@@ -49,7 +48,7 @@ class body_reader {
 
  private:
   std::int64_t patience() const noexcept;
-  mutable_buffer direct_room(const client_connection& from, mutable_buffer to) const noexcept;
+  mutable_buffer direct_room(const client_input& from, mutable_buffer to) const noexcept;
 
   const client_options& bounds_;
   body_decoder decoder_;

@@ -51,7 +51,7 @@ void client_attempt::begin(std::shared_ptr<client_connection> with) {
 /// Parses what has come: see received_response::parse_head().
 parse_status client_attempt::parse_head() {
   const bool had_head = response_.has_head();
-  const parse_status parsed = response_.parse_head(*connection_, request_);
+  const parse_status parsed = response_.parse_head(connection_->input(), request_);
   if (!had_head && response_.has_head())
     is_early_ = !output_.is_whole() || connection_->is_sending();
   return parsed;
@@ -69,7 +69,7 @@ bool client_attempt::is_refused_early() {
 bool client_attempt::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   if (request_.expects_continue && !response_.is_continued()) return false;
   client_connection& c = *connection_;
-  if (c.send_error() || c.end() || is_refused_early()) {
+  if (c.send_error() || c.input().end() || is_refused_early()) {
     ec = c.send_error() == client_error::send_late ? c.send_error()
                                                    : make_error_code(std::errc::broken_pipe);
     return true;
@@ -82,7 +82,7 @@ bool client_attempt::write_ready(const_buffer data, std::size_t& bytes, error_co
   bytes = output_.write(c, data, unsent_max);
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
   // An early body waits in the socket, but for a part of it: nobody reads it during the request.
-  if (!response_.is_upgraded() && c.input().size() < unsent_max) c.want_more();
+  if (!response_.is_upgraded() && c.input().view().size() < unsent_max) c.input().want_more();
   return true;
 }
 
@@ -91,7 +91,7 @@ error_code client_attempt::end_stream() {
   client_connection& c = *connection_;
   const bool is_refused = is_refused_early();
   if (output_.is_short()) {
-    const bool may_stop = is_refused || c.send_error() || c.end();
+    const bool may_stop = is_refused || c.send_error() || c.input().end();
     return may_stop ? response_.error() : make_error_code(client_error::wrong_length);
   }
   if (!is_refused) output_.end(c);
@@ -105,17 +105,17 @@ task<error_code> client_attempt::wait_for_continue() {
   while (!response_.is_continued() && left > 0) {
     const parse_status parsed = parse_head();
     if (parsed == parse_status::refused) co_return response_.error();
-    if (response_.is_continued() || parsed == parse_status::done || c->end()) break;
-    c->want_more();
+    if (response_.is_continued() || parsed == parse_status::done || c->input().end()) break;
+    c->input().want_more();
     const std::int64_t began = loop_time();
-    auto waited = co_await timeout(c->received().wait(), duration(left));
+    auto waited = co_await timeout(c->input().received().wait(), duration(left));
     left -= loop_time() - began;
     if (waited.error() == error::timeout) break;
     if (waited.error()) co_return waited.error();
     if (connection_ != c) co_return error::operation_aborted;  // the call is gone
   }
   response_.stop_continue_wait();
-  if (!response_.has_head() && !c->end() && request_.kind == request_body_kind::whole)
+  if (!response_.has_head() && !c->input().end() && request_.kind == request_body_kind::whole)
     output_.send_body(*c);
   co_return error_code();
 }
@@ -133,18 +133,18 @@ task<error_code> client_attempt::receive_head() {
     const parse_status parsed = parse_head();
     if (parsed == parse_status::refused) co_return response_.error();
     if (parsed == parse_status::done) co_return error_code();
-    if (c->end()) co_return end_error();
+    if (c->input().end()) co_return end_error();
     if (c->send_error() == client_error::send_late) co_return c->send_error();
-    c->want_more();
+    c->input().want_more();
     if (c->is_sending()) {  // which has a limit of its own
-      auto waited = co_await c->received().wait();
+      auto waited = co_await c->input().received().wait();
       if (waited.error()) co_return waited.error();
       if (connection_ != c) co_return error::operation_aborted;  // by another operation
       continue;
     }
     if (left == 0) left = bounds_.head_timeout.nanoseconds();
     const std::int64_t began = loop_time();
-    auto waited = co_await timeout(c->received().wait(), duration(left));
+    auto waited = co_await timeout(c->input().received().wait(), duration(left));
     left -= loop_time() - began;
     if (waited.error() == error::timeout || (!waited.error() && left <= 0)) {
       co_return client_error::head_late;
@@ -156,13 +156,13 @@ task<error_code> client_attempt::receive_head() {
 
 error_code client_attempt::end_error() const noexcept {
   const client_connection& c = *connection_;
-  if (c.end() != error::eof) return c.end();
+  if (c.input().end() != error::eof) return c.input().end();
   return response_.is_heard() ? client_error::cut_short : client_error::no_response;
 }
 
 bool client_attempt::decode(error_code& ec) {
   body_reader& body = response_.body();
-  const parse_status decoded = body.decode(*connection_);
+  const parse_status decoded = body.decode(connection_->input());
   if (decoded == parse_status::refused) ec = make_error_code(body.reason());
   if (decoded == parse_status::done) end_body();
   return decoded == parse_status::more && body.has_data();
@@ -174,7 +174,7 @@ bool client_attempt::read_ready(mutable_buffer to, std::size_t& bytes, error_cod
     return true;
   }
   if (decode(ec)) {
-    bytes = response_.body().copy(*connection_, to);
+    bytes = response_.body().copy(connection_->input(), to);
     if (!response_.body().has_data()) static_cast<void>(decode(ec));  // the end may follow it
     return true;
   }
@@ -183,7 +183,7 @@ bool client_attempt::read_ready(mutable_buffer to, std::size_t& bytes, error_cod
     ec = error::eof;
     return true;
   }
-  const error_code end = connection_->end();
+  const error_code end = connection_->input().end();
   if (!end) return false;
   const bool is_eof = end == error::eof;
   if (is_eof && response_.body().may_end_here()) {
@@ -200,9 +200,10 @@ bool client_attempt::read_ready(mutable_buffer to, std::size_t& bytes, error_cod
 duration client_attempt::keep_time() const noexcept {
   const client_connection& c = *connection_;
   const response_head& head = response_.head();
-  if (!head.keeps_alive() || is_early_ || !output_.is_whole() || request_.closes || c.end() ||
-      c.send_error() || c.is_sending() || c.is_receiving() || !c.input().empty() ||
-      head.framing() == body_framing::until_close || head.status() == status::switching_protocols) {
+  if (!head.keeps_alive() || is_early_ || !output_.is_whole() || request_.closes ||
+      c.input().end() || c.send_error() || c.is_sending() || c.input().is_receiving() ||
+      !c.input().view().empty() || head.framing() == body_framing::until_close ||
+      head.status() == status::switching_protocols) {
     return duration::zero();
   }
   std::int64_t time = bounds_.idle_timeout.nanoseconds();
@@ -227,7 +228,7 @@ void client_attempt::end_body() noexcept {
 taken_stream client_attempt::take_over() {
   BECK_ASSERT(response_.is_upgraded(), "a stream was taken that is still one of HTTP");
   taken_stream taken;
-  taken.read_ahead.assign(connection_->input());
+  taken.read_ahead.assign(connection_->input().view());
   taken.stream = connection_->release();
   connection_.reset();
   if (!response_.is_whole()) response_.set_whole();
@@ -238,7 +239,7 @@ taken_stream client_attempt::take_over() {
 
 bool client_attempt::may_retry(const error_code& ec) const noexcept {
   return ec && connection_ != nullptr && connection_->is_reused() && !response_.is_heard() &&
-         connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
+         connection_->input().end() && !connection_->is_closed() && !request_.is_stream() &&
          is_idempotent(request_.method);
 }
 
@@ -252,7 +253,7 @@ place client_attempt::surrender() noexcept {
 error_code client_attempt::drop_rest() {
   error_code ec;
   while (connection_ != nullptr && response_.has_head() && decode(ec))
-    response_.body().drop(*connection_);  // what has arrived
+    response_.body().drop(connection_->input());  // what has arrived
   return ec;
 }
 

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Received bytes are copied out of the lent buffer at once, so a connection holds no lent buffer
-// while its user is slow to read a body.
+// The coroutine that receives, the bytes that the stream does not take at once, and the ends.
 #include "http/client/client_connection.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
 #include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/client_error.hpp>
-#include <beck/http/parser.hpp>
 
 #include "base/transitions.hpp"
 #include "http/client/client_pool.hpp"
@@ -57,16 +54,14 @@ void client_connection::start() {
   co_spawn(place_.pool().executor(), receive_loop(shared_from_this()),
            [self = shared_from_this()](const std::exception_ptr& failed) {
              if (!failed) return;
-             self->end_ = make_error_code(std::errc::not_enough_memory);
-             self->asked_ = false;
-             self->received_.set();
+             self->input_.fail(make_error_code(std::errc::not_enough_memory));
            });
 }
 
 task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) {
   client_connection& c = *self;
   for (;;) {
-    auto waited = co_await c.wanted_.wait();
+    auto waited = co_await c.input_.wanted().wait();
     if (waited.error() || c.is_closed()) break;
     auto got = co_await c.receive();
     if (c.is_closed()) break;
@@ -76,21 +71,12 @@ task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) 
       break;
     }
     if (got.error() == error::timeout) {  // the limit of an earlier idle time
-      c.wanted_.set();
+      c.input_.wanted().set();
       continue;
     }
-    c.asked_ = false;
-    if (got.error()) {
-      c.end_ = got.error();
-    } else {
-      const buffer_lease lease = std::move(got).value();
-      const mutable_buffer room = c.input_.prepare(lease.size() + request_parser::padding);
-      std::memcpy(room.data(), lease.data(), lease.size());
-      c.input_.commit(lease.size());
-    }
-    c.received_.set();
+    c.input_.take(std::move(got));
     c.sent_.set();  // a waiting write checks whether a response has come
-    if (c.end_) break;
+    if (c.input_.end()) break;
   }
 }
 
@@ -103,19 +89,12 @@ task<io_result<buffer_lease>> client_connection::receive() {
   co_return got;
 }
 
-void client_connection::want_more() noexcept {
-  if (asked_ || end_ || is_closed()) return;
-  asked_ = true;
-  wanted_.set();
-}
-
 void client_connection::become_idle(duration time) noexcept {
-  BECK_ASSERT(input_.empty() && out_.empty(), "bytes of a call would go to another one");
-  BECK_ASSERT(!asked_ && !end_, "a connection is idle that notices nothing");
-  if (input_.capacity() > kept_bytes) input_.release();
+  BECK_ASSERT(out_.empty(), "bytes of a call would be sent before another one");
+  input_.rest(kept_bytes);
   advance(use_, use_event::rest, use_transitions);
   idle_time_ = time;
-  want_more();
+  input_.want_more();
 }
 
 void client_connection::become_busy() noexcept {
@@ -151,7 +130,7 @@ void client_connection::take_write_error(const error_code& why) noexcept {
   writer_.stop();
   if (!writer_.is_writing()) out_.clear();
   sent_.set();
-  received_.set();
+  input_.received().set();
 }
 
 /// Begins the time within which the server has to take a byte.
@@ -181,18 +160,16 @@ void client_connection::end_stall() noexcept {
   }
   if (writer_.is_stopped()) out_.clear();
   sent_.set();
-  received_.set();
+  input_.received().set();
 }
 
 void client_connection::stop_coroutines() noexcept {
   const bool was_idle = use_ == connection_use::idle;
   advance(use_, use_event::close, use_transitions);
-  if (!end_) end_ = make_error_code(error::operation_aborted);
-  take_write_error(end_);
+  input_.stop();
+  take_write_error(input_.end());
   if (was_idle) place_.pool().forget_idle(*this);
   place_.pool().remove(*this);
-  wanted_.set();
-  received_.set();
   sent_.set();
 }
 
@@ -210,7 +187,7 @@ place client_connection::surrender() noexcept {
 }
 
 owned_stream client_connection::release() noexcept {
-  BECK_ASSERT(!asked_, "a stream is taken over whose next bytes are being received");
+  BECK_ASSERT(!input_.is_receiving(), "a stream is taken over whose next bytes are being received");
   if (!is_closed()) {  // by the end of the client
     stop_coroutines();
     place_.release();

@@ -202,7 +202,8 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
 
 void client_pool::put_back(const std::shared_ptr<client_connection>& one, duration time) {
   BECK_ASSERT(!one->is_closed(), "a connection is given back without its place");
-  BECK_ASSERT(time > duration::zero() && !one->is_receiving(), "a connection that cannot be kept");
+  BECK_ASSERT(time > duration::zero() && !one->input().is_receiving(),
+              "a connection that cannot be kept");
   origin_pool& at = one->room().origin();
   if (closed_) return one->close();
   if (place_wait* const next = at.waiting.front(); next != nullptr) {

@@ -42,16 +42,16 @@ void received_response::set_whole() noexcept {
   advance(progress_, response_event::end, response_transitions);
 }
 
-parse_status received_response::parse_head(client_connection& from, const client_request& asked) {
-  while (!error_ && !has_head() && !from.input().empty()) {
+parse_status received_response::parse_head(client_input& from, const client_request& asked) {
+  while (!error_ && !has_head() && !from.view().empty()) {
     if (!is_heard()) advance(progress_, response_event::hear, response_transitions);
-    const parse_status parsed = parser_.parse_padded(from.input(), asked.method, head_);
+    const parse_status parsed = parser_.parse_padded(from.view(), asked.method, head_);
     if (parsed == parse_status::more) return parsed;
     if (parsed == parse_status::refused) {
       error_ = make_error_code(parser_.reason());
       break;
     }
-    BECK_ASSERT(head_.bytes() <= from.input().size(), "a head of more bytes than the input has");
+    BECK_ASSERT(head_.bytes() <= from.view().size(), "a head of more bytes than the input has");
     const unsigned number = number_of(head_.status());
     if (number >= 200 || number == 101) {
       take_head(from);
@@ -69,8 +69,8 @@ parse_status received_response::parse_head(client_connection& from, const client
 }
 
 /// Takes the head of the response out of the input.
-void received_response::take_head(client_connection& from) {
-  head_text_.assign(from.input().substr(0, head_.bytes()));
+void received_response::take_head(client_input& from) {
+  head_text_.assign(from.view().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
   body_.begin(head_);

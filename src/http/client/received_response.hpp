@@ -5,13 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <beck/http/client_options.hpp>
 #include <beck/http/parser.hpp>
 
 #include "http/client/body_reader.hpp"
-#include "http/client/client_connection.hpp"
+#include "http/client/client_input.hpp"
 #include "http/client/client_request.hpp"
 
 namespace beck::http::detail {
@@ -49,7 +48,7 @@ class received_response {
   void stop_continue_wait() noexcept { is_continued_ = true; }
   /// Parses what has come, and removes heads from the input, also those of 1xx. Returns `more`
   /// until the head of the response is there; `refused` with an error(). Throws std::bad_alloc.
-  parse_status parse_head(client_connection& from, const client_request& asked);
+  parse_status parse_head(client_input& from, const client_request& asked);
   /// Returns why the head was refused; no error if it was not.
   const error_code& error() const noexcept { return error_; }
 
@@ -60,7 +59,7 @@ class received_response {
   const body_reader& body() const noexcept { return body_; }
 
  private:
-  void take_head(client_connection& from);
+  void take_head(client_input& from);
 
   const client_options& bounds_;
   response_parser parser_;

@@ -3,6 +3,7 @@
 // section 3, read from the left; else the URL standard of browsers decides.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

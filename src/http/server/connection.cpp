@@ -10,6 +10,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/coro/within.hpp>
 
+#include "base/transitions.hpp"
 #include "http/message/refusal_text.hpp"
 #include "http/server/worker.hpp"
 

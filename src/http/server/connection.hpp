@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include <beck/base/io_result.hpp>
@@ -17,7 +16,6 @@
 #include <beck/io/stream_layer.hpp>
 #include <beck/net/socket_stream.hpp>
 
-#include "base/transitions.hpp"
 #include "coro/task_completion.hpp"
 #include "http/server/handler_run.hpp"
 #include "http/server/phase_clock.hpp"
