@@ -5,14 +5,16 @@ set_source_files_properties(http/body_decoder.cpp PROPERTIES COMPILE_OPTIONS
   $<$<CONFIG:Release,RelWithDebInfo>:-O3>)
 beck_library(beck_http
   SOURCES
+    http/client/body_reader.cpp
     http/client/client.cpp
-    http/client/client_body.cpp
+    http/client/client_attempt.cpp
     http/client/client_connection.cpp
     http/client/client_error.cpp
     http/client/client_exchange.cpp
     http/client/client_pool.cpp
     http/client/client_request.cpp
     http/client/received_response.cpp
+    http/client/request_writer.cpp
     http/files/file_listing.cpp
     http/files/file_response.cpp
     http/files/file_site.cpp
@@ -28,13 +30,11 @@ beck_library(beck_http
     http/message/head_parser.cpp
     http/message/head_rules.cpp
     http/message/head_writer.cpp
-    http/message/location.cpp
     http/message/media_type.cpp
     http/message/names.cpp
     http/message/parser.cpp
     http/message/range.cpp
     http/message/refusal.cpp
-    http/message/refusal_text.cpp
     http/message/target.cpp
     http/message/url.cpp
     http/server/connection.cpp
@@ -44,7 +44,6 @@ beck_library(beck_http
     http/server/exchange_report.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
-    http/server/input.cpp
     http/server/listener.cpp
     http/server/metrics.cpp
     http/server/peer_addresses.cpp

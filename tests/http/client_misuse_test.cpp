@@ -176,3 +176,30 @@ CONFORMANCE("http client: a write behind the start of a whole body takes no byte
   CHECK(got.body == "x");
   CHECK(s.server.requests.at(0).body == "123456789");
 }
+
+CONFORMANCE("http client: a stream that is taken over after its client is gone is a closed one") {
+  client_site s;
+  s.server.will("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nfirst");
+  http::call ask(*s.web, http::method::get, s.url());
+  http::client_response r;
+  bool done = false;
+  ask.upgrade("x").async_finish([&](error_code ec, http::client_response got) {
+    CHECK(!ec);
+    r = std::move(got);
+    done = true;
+  });
+  s.run_until([&] { return done; });
+  s.web.reset();
+  const http::taken_stream taken = r.take_over();
+  CHECK(taken.read_ahead == "first");
+  REQUIRE(taken.stream);
+  char byte = 0;
+  error_code ec;
+  const auto use = [&]() -> task<> {
+    auto got = co_await taken.stream->read_some(beck::mutable_buffer(&byte, 1));
+    ec = got.error();
+  };
+  co_spawn(s.ctx, use(), beck::detached);
+  s.settle();
+  CHECK(ec == beck::errc::bad_file_descriptor);
+}

@@ -53,6 +53,27 @@ CONFORMANCE_OVER_BOTH("http: a callback answers at once, later, and in parts") {
   CHECK(s.server.stats().failed == 0);
 }
 
+CONFORMANCE_OVER_BOTH("http: a handler that is a function may read a body that has arrived") {
+  std::string text(64, '\0');
+  error_code of_read = beck::error::already_started;
+  served s([&](http::request& q, http::response& r) {
+    if (q.method() == http::method::post) {
+      q.body().async_read_some(beck::buffer(text), [&](error_code ec, std::size_t n) {
+        of_read = ec;
+        text.resize(n);
+      });
+    }
+    r.send(q.path());
+  });
+  const auto all =
+      s.ask("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello" + last_get("/b"));
+  CHECK(!of_read);
+  CHECK(text == "hello");
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].body == "/a");
+  CHECK(all[1].body == "/b");
+}
+
 CONFORMANCE_OVER_BOTH(
     "http: an exchange that is dropped unanswered is 500, one whose callback throws too") {
   served s([&](http::exchange x) {

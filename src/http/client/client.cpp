@@ -62,7 +62,7 @@ std::shared_ptr<client_pool> make_pool(const any_io_executor& executor,
 
 exchange_ref make_exchange(std::shared_ptr<client_pool> of, method m, std::string_view url) {
   exchange_ref made(new client_exchange(std::move(of), url));
-  made->request().set_method(m, name_of(m));
+  made->open_request().set_method(m, name_of(m));
   return made;
 }
 
@@ -119,7 +119,7 @@ void call_finish::initiate(handler done) {
 
 // --- response
 
-bool response_body::is_whole() const noexcept { return of_->body_is_whole(); }
+bool response_body::is_whole() const noexcept { return of_->response().is_whole(); }
 
 any_io_executor response_body::get_executor() const noexcept { return of_->executor(); }
 
@@ -133,14 +133,14 @@ client_response::~client_response() {
   if (of_) of_->abandon();
 }
 
-client_response::operator bool() const noexcept { return of_ && of_->has_head(); }
+client_response::operator bool() const noexcept { return of_ && of_->response().has_head(); }
 
 const response_head& client_response::head() const noexcept {
   BECK_ASSERT(*this, "a response without a head was asked for it");
-  return of_->head();
+  return of_->response().head();
 }
 
-std::string_view client_response::url() const noexcept { return of_->url_text(); }
+std::string_view client_response::url() const noexcept { return of_->request().url_text.view(); }
 
 taken_stream client_response::take_over() { return of_->take_over(); }
 
@@ -162,7 +162,7 @@ call::call(client& by, std::string_view method, std::string_view url)
       known == http::method::trace)
     throw std::invalid_argument("http: a client does not send the method \"" +
                                 std::string(method.substr(0, 100)) + '"');
-  of_->request().set_method(known, method);
+  of_->open_request().set_method(known, method);
 }
 
 call::~call() {
@@ -172,59 +172,56 @@ call::~call() {
 call& call::set(field f, std::string_view value) { return set(name_of(f), value); }
 
 call& call::set(std::string_view name, std::string_view value) {
-  of_->require_not_begun();
+  detail::client_request& request = of_->open_request();
   detail::check_name(name);
-  of_->request().fields.remove(name);
-  of_->request().fields.add(name, value);
+  request.fields.remove(name);
+  request.fields.add(name, value);
   return *this;
 }
 
 call& call::add(std::string_view name, std::string_view value) {
-  of_->require_not_begun();
+  detail::client_request& request = of_->open_request();
   detail::check_name(name);
-  of_->request().fields.add(name, value);
+  request.fields.add(name, value);
   return *this;
 }
 
 call& call::content_length(std::uint64_t bytes) {
-  of_->require_not_begun();
-  of_->request().kind = detail::request_body_kind::length;
-  of_->request().length = bytes;
+  detail::client_request& request = of_->open_request();
+  request.kind = detail::request_body_kind::length;
+  request.length = bytes;
   return *this;
 }
 
 call& call::expect_continue() {
-  of_->require_not_begun();
-  of_->request().expects_continue = true;
+  of_->open_request().expects_continue = true;
   return *this;
 }
 
 call& call::upgrade(std::string_view protocol) {
-  of_->require_not_begun();
+  detail::client_request& request = of_->open_request();
   if (protocol.empty() || !detail::is_field_value(protocol))
     throw std::invalid_argument("http: not a protocol: \"" + std::string(protocol) + '"');
-  of_->request().upgrade = protocol;
+  request.upgrade = protocol;
   return *this;
 }
 
 call& call::target(std::string_view text) {
-  of_->require_not_begun();
-  of_->set_target(text);
+  of_->open_request().set_target(text);
   return *this;
 }
 
 call& call::close() {
-  of_->require_not_begun();
-  of_->request().closes = true;
+  of_->open_request().closes = true;
   return *this;
 }
 
 detail::call_finish call::async_finish() { return detail::finish(of_); }
 
 detail::call_finish call::async_finish(const_buffer body) {
-  of_->require_not_begun();
-  of_->request().kind = detail::request_body_kind::whole;
-  of_->request().body = body;
+  detail::client_request& request = of_->open_request();
+  request.kind = detail::request_body_kind::whole;
+  request.body = body;
   return detail::finish(of_);
 }
 

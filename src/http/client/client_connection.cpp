@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Received bytes are copied out of the lent buffer at once, so a connection holds no lent buffer
-// while its user is slow to read a body.
+// The coroutine that receives, the bytes that the stream does not take at once, and the ends.
 #include "http/client/client_connection.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/client_error.hpp>
-#include <beck/http/parser.hpp>
 
+#include "base/transitions.hpp"
 #include "http/client/client_pool.hpp"
 
 namespace beck::http::detail {
@@ -19,6 +18,24 @@ namespace {
 
 constexpr std::size_t room_again = 32'768;  // below it a waiting write continues
 constexpr std::size_t kept_bytes = 16'384;  // of the input's memory, while idle
+
+enum class use_event : std::uint8_t {
+  rest,   ///< no call uses it
+  serve,  ///< another call does
+  close,
+};
+
+/// In the order of use_event.
+constexpr beck::detail::transition_table<connection_use, 3> use_transitions = [] {
+  using beck::detail::any_but;
+  using beck::detail::any_of;
+  using enum connection_use;
+  return beck::detail::transition_table<connection_use, 3>{{
+      /* rest  */ {idle, any_of({busy})},
+      /* serve */ {busy, any_of({busy, idle})},
+      /* close */ {closed, any_but({closed})},
+  }};
+}();
 
 }  // namespace
 
@@ -37,45 +54,34 @@ void client_connection::start() {
   co_spawn(place_.pool().executor(), receive_loop(shared_from_this()),
            [self = shared_from_this()](const std::exception_ptr& failed) {
              if (!failed) return;
-             self->end_ = make_error_code(std::errc::not_enough_memory);
-             self->asked_ = false;
-             self->received_.set();
+             self->input_.fail(make_error_code(std::errc::not_enough_memory));
            });
 }
 
 task<> client_connection::receive_loop(std::shared_ptr<client_connection> self) {
   client_connection& c = *self;
   for (;;) {
-    auto waited = co_await c.wanted_.wait();
-    if (waited.error() || c.closed_) break;
+    auto waited = co_await c.input_.wanted().wait();
+    if (waited.error() || c.is_closed()) break;
     auto got = co_await c.receive();
-    if (c.closed_) break;
-    if (c.idle_) {  // an unexpected byte, an end, or the idle time is over
+    if (c.is_closed()) break;
+    if (c.use_ == connection_use::idle) {  // an unexpected byte, an end, or the idle time is over
       c.place_.pool().counters().discarded.add();
       c.close();
       break;
     }
     if (got.error() == error::timeout) {  // the limit of an earlier idle time
-      c.wanted_.set();
+      c.input_.wanted().set();
       continue;
     }
-    c.asked_ = false;
-    if (got.error()) {
-      c.end_ = got.error();
-    } else {
-      const buffer_lease lease = std::move(got).value();
-      const mutable_buffer room = c.input_.prepare(lease.size() + request_parser::padding);
-      std::memcpy(room.data(), lease.data(), lease.size());
-      c.input_.commit(lease.size());
-    }
-    c.received_.set();
+    c.input_.take(std::move(got));
     c.sent_.set();  // a waiting write checks whether a response has come
-    if (c.end_) break;
+    if (c.input_.end()) break;
   }
 }
 
 task<io_result<buffer_lease>> client_connection::receive() {
-  if (!idle_) {
+  if (use_ != connection_use::idle) {
     auto got = co_await stream_->receive();
     co_return got;
   }
@@ -83,17 +89,17 @@ task<io_result<buffer_lease>> client_connection::receive() {
   co_return got;
 }
 
-void client_connection::want_more() noexcept {
-  if (asked_ || end_ || closed_) return;
-  asked_ = true;
-  wanted_.set();
+void client_connection::become_idle(duration time) noexcept {
+  BECK_ASSERT(out_.empty(), "bytes of a call would be sent before another one");
+  input_.rest(kept_bytes);
+  advance(use_, use_event::rest, use_transitions);
+  idle_time_ = time;
+  input_.want_more();
 }
 
-void client_connection::become_idle(duration time) noexcept {
-  if (input_.capacity() > kept_bytes) input_.release();
-  idle_ = true;
-  idle_time_ = time;
-  want_more();
+void client_connection::become_busy() noexcept {
+  advance(use_, use_event::serve, use_transitions);
+  reused_ = true;
 }
 
 void client_connection::send(const_buffer_span parts) {
@@ -124,7 +130,7 @@ void client_connection::take_write_error(const error_code& why) noexcept {
   writer_.stop();
   if (!writer_.is_writing()) out_.clear();
   sent_.set();
-  received_.set();
+  input_.received().set();
 }
 
 /// Begins the time within which the server has to take a byte.
@@ -154,23 +160,21 @@ void client_connection::end_stall() noexcept {
   }
   if (writer_.is_stopped()) out_.clear();
   sent_.set();
-  received_.set();
+  input_.received().set();
 }
 
 void client_connection::stop_coroutines() noexcept {
-  closed_ = true;
-  if (!end_) end_ = make_error_code(error::operation_aborted);
-  take_write_error(end_);
-  if (idle_) place_.pool().forget_idle(*this);
-  idle_ = false;
+  const bool was_idle = use_ == connection_use::idle;
+  advance(use_, use_event::close, use_transitions);
+  input_.stop();
+  take_write_error(input_.end());
+  if (was_idle) place_.pool().forget_idle(*this);
   place_.pool().remove(*this);
-  wanted_.set();
-  received_.set();
   sent_.set();
 }
 
 void client_connection::close() noexcept {
-  if (closed_) return;
+  if (is_closed()) return;
   stop_coroutines();
   stream_->close();
   place_.release();
@@ -183,8 +187,11 @@ place client_connection::surrender() noexcept {
 }
 
 owned_stream client_connection::release() noexcept {
-  stop_coroutines();
-  place_.release();
+  BECK_ASSERT(!input_.is_receiving(), "a stream is taken over whose next bytes are being received");
+  if (!is_closed()) {  // by the end of the client
+    stop_coroutines();
+    place_.release();
+  }
   return std::move(stream_);
 }
 

@@ -6,10 +6,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include <beck/base/duration.hpp>
-#include <beck/base/flat_buffer.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -17,9 +15,17 @@
 #include <beck/run/byte_queue.hpp>
 #include <beck/transfer/stream_writer.hpp>
 
+#include "http/client/client_input.hpp"
 #include "http/client/client_place.hpp"
 
 namespace beck::http::detail {
+
+/// How a connection is used.
+enum class connection_use : std::uint8_t {
+  busy,    ///< by a call
+  idle,    ///< by none: it is in the lists of its pool
+  closed,  ///< or taken over
+};
 
 /// A connection. Its coroutines share the ownership with the exchange that uses it. Thread: that of
 /// its context.
@@ -48,35 +54,25 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   auto_reset_event& sent() noexcept { return sent_; }
 
   // --- receiving
-  /// Returns the received bytes; request_parser::padding bytes after them are readable.
-  std::string_view input() const noexcept { return input_.view(); }
-  void consume(std::size_t bytes) noexcept { input_.consume(bytes); }
-  /// Starts to receive once, unless a receive is under way.
-  void want_more() noexcept;
-  bool is_receiving() const noexcept { return asked_; }
-  /// Returns an event that is set when bytes have arrived, when the input has ended, and when the
-  /// output has become empty.
-  auto_reset_event& received() noexcept { return received_; }
-  /// Returns why the input has ended; no error while it is open.
-  error_code end() const noexcept { return end_; }
-  /// Notes that the input has ended.
-  void note_end(error_code why) noexcept { end_ = why; }
+  client_input& input() noexcept { return input_; }
+  const client_input& input() const noexcept { return input_; }
   byte_stream& stream() noexcept { return *stream_; }
 
   // --- its life
   /// Returns whether it has served a call before.
   bool is_reused() const noexcept { return reused_; }
+  /// Keeps the connection for another call, for at most `time`. Requires that nothing of the call
+  /// before is left.
   void become_idle(duration time) noexcept;
-  void become_busy() noexcept {
-    idle_ = false;
-    reused_ = true;
-  }
+  /// Begins another call.
+  void become_busy() noexcept;
   /// Closes the connection. The next waiting call gets its place.
   void close() noexcept;
-  bool is_closed() const noexcept { return closed_; }
-  /// Closes the connection and returns its place.
+  bool is_closed() const noexcept { return use_ == connection_use::closed; }
+  /// Closes the connection and returns its place. Requires !is_closed().
   place surrender() noexcept;
-  /// Releases the stream and forgets the connection. Requires !is_receiving().
+  /// Releases the stream, a closed one if the connection is, and forgets the connection. Requires
+  /// !input().is_receiving().
   owned_stream release() noexcept;
   const place& room() const noexcept { return place_; }
 
@@ -98,20 +94,17 @@ class client_connection final : public std::enable_shared_from_this<client_conne
 
   place place_;
   owned_stream stream_;
-  flat_buffer input_;
+  client_input input_;
   beck::byte_queue out_;
   beck::stream_writer writer_;
   beck::shared_hold<std::shared_ptr<void>> hold_;
   std::uint64_t sent_at_check_ = 0;
   steady_timer send_timer_;
-  auto_reset_event wanted_, received_, sent_;
+  auto_reset_event sent_;
   duration idle_time_;
-  error_code end_;
   error_code send_error_;
-  bool asked_ = false;  // to receive, and nothing has arrived since
-  bool idle_ = false;
+  connection_use use_ = connection_use::busy;
   bool reused_ = false;
-  bool closed_ = false;
 };
 
 }  // namespace beck::http::detail

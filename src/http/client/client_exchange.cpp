@@ -3,39 +3,17 @@
 // connection had ended before it was used; again for each redirect.
 #include "http/client/client_exchange.hpp"
 
-#include <cstring>
-#include <initializer_list>
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
-#include <beck/coro/timeout.hpp>
+#include <beck/base/assert.hpp>
 #include <beck/http/client_error.hpp>
-
-#include "http/message/characters.hpp"
-#include "http/message/location.hpp"
 
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t key_max = 300;  // of "https://", a host of 255 bytes, and ":65535"
-
-/// Writes the name of the origin of `of`, in lower case. Returns it.
-std::string_view write_key(const url& of, char (&room)[key_max]) noexcept {
-  char* at = room;
-  const auto put = [&at](std::string_view text) {
-    for (const char c : text) *at++ = lower(c);
-  };
-  put(of.is_https ? "https://" : "http://");
-  if (of.kind == host_kind::ipv6) put("[");
-  put(of.host);
-  put(of.kind == host_kind::ipv6 ? "]:" : ":");
-  put(std::to_string(of.port));
-  return {room, static_cast<std::size_t>(at - room)};
-}
-
-bool is_redirect(http::status s) noexcept {
-  return s == status::moved_permanently || s == status::found || s == status::see_other ||
-         s == status::temporary_redirect || s == status::permanent_redirect;
-}
+constexpr std::uint64_t reserved_max = 1'048'576;  // by read_all(), for any length in the head
 
 }  // namespace
 
@@ -54,32 +32,22 @@ exchange_ref::~exchange_ref() {
 }
 
 client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_view url)
-    : pool_(std::move(of)), response_(pool_->bounds()) {
-  set_url(url.substr(0, url::bytes_max + 1));
+    : pool_(std::move(of)), request_(url) {
+  attempt_.emplace(request_, pool_->bounds());
 }
 
-void client_exchange::set_url(std::string_view text) {
-  url_text_.assign(text);
-  url_error_ = parse_url(url_text_.view(), url_);
-}
-
-void client_exchange::set_target(std::string_view text) {
-  const bool fits = text.size() <= url::bytes_max;
-  if (fits && is_target(text, request_.method == method::options)) {
-    request_.target = text;
-  } else if (url_error_ == url_error::none) {
-    url_error_ = fits ? url_error::bad_character : url_error::too_long;
-  }
-}
-
-void client_exchange::require_not_begun() const {
-  if (is_begun() || finishing_) throw std::logic_error("http: the head of the request was sent");
+client_request& client_exchange::open_request() {
+  if (attempt_->output().is_begun() || is_finishing_)
+    throw std::logic_error("http: the head of the request was sent");
+  return request_;
 }
 
 void client_exchange::take_for_finish() {
-  if (finishing_) throw std::logic_error("http: the call was finished before");
-  finishing_ = true;
+  if (is_finishing_) throw std::logic_error("http: the call was finished before");
+  is_finishing_ = true;
 }
+
+// --- the course ----------------------------------------------------------------------------------
 
 task<error_code> client_exchange::run(exchange_ref self) {
   client_exchange& x = *self;
@@ -87,7 +55,8 @@ task<error_code> client_exchange::run(exchange_ref self) {
   error_code ec;
   if (!turn.is_taken()) ec = error::already_started;  // a write is under way, which ends, too
   for (bool again = !ec; again;) {
-    ec = co_await x.attempt();
+    ec = co_await x.make_attempt();
+    if (!ec) x.decode();  // a body of no bytes gives the connection back
     again = !ec && x.redirect(ec);
   }
   if (ec) {
@@ -98,12 +67,12 @@ task<error_code> client_exchange::run(exchange_ref self) {
   co_return ec;
 }
 
-/// One request and the head of its response.
-task<error_code> client_exchange::attempt() {
+/// One request and the head of its response; a second one if the first may be repeated.
+task<error_code> client_exchange::make_attempt() {
   error_code ec = failed_;
-  if (!ec && url_error_ != url_error::none) ec = client_error::bad_url;
-  if (!ec && is_begun()) {
-    ec = end_stream();
+  if (!ec) ec = request_.check();
+  if (!ec && attempt_->output().is_begun()) {
+    ec = attempt_->end_stream();
   } else if (!ec) {
     if (request_.kind == request_body_kind::chunked) {
       request_.kind = request_body_kind::none;  // no write has come so far as to connect
@@ -113,201 +82,236 @@ task<error_code> client_exchange::attempt() {
     } else {
       ec = co_await get_connection();
     }
-    if (!ec) send_request();
+    if (!ec) attempt_->send();
   }
   if (ec) co_return ec;
-  if (!is_sent()) ec = co_await wait_for_continue();
-  if (!ec) ec = co_await receive_head();
-  if (!may_retry(ec)) co_return ec;
+  ec = co_await attempt_->receive_head();
+  if (!attempt_->may_retry(ec)) co_return ec;
   pool_->counters().retries.add();
-  place at = connection_->surrender();
-  connection_.reset();
-  restart();
+  place at = attempt_->surrender();
+  attempt_.emplace(request_, pool_->bounds());
   ec = co_await make_connection(std::move(at));
   if (ec) co_return ec;
-  send_request();
-  if (!is_sent()) ec = co_await wait_for_continue();
-  if (!ec) ec = co_await receive_head();
+  attempt_->send();
+  ec = co_await attempt_->receive_head();
   co_return ec;
 }
 
+/// Begins the attempt with a connection of the pool.
 task<error_code> client_exchange::get_connection() {
-  char room[key_max];
-  const std::string_view key = write_key(url_, room);
+  const origin_key key(request_.to);
   granted got;
-  error_code ec = co_await pool_->acquire(key, got);
-  if (!ec && (is_begun() || failed_)) ec = error::operation_aborted;  // by another operation
+  error_code ec = co_await pool_->acquire(key.view(), got);
+  if (!ec && (attempt_->output().is_begun() || failed_))
+    ec = error::operation_aborted;  // by another operation
   if (ec) co_return ec;
   if (got.connection != nullptr) {
-    connection_ = std::move(got.connection);
+    begin(std::move(got.connection));
     co_return ec;
   }
   ec = co_await make_connection(std::move(got.room));
   co_return ec;
 }
 
+/// Begins the attempt with a new connection.
 task<error_code> client_exchange::make_connection(place at) {
   failure_text_.clear();
-  auto made = co_await pool_->connect(std::move(at), url_, failure_text_);
-  if (!made.error() && (is_begun() || failed_)) {  // by another operation
+  auto made = co_await pool_->connect(std::move(at), request_.to, failure_text_);
+  if (!made.error() && (attempt_->output().is_begun() || failed_)) {  // by another operation
     made.value_->close();
     co_return error::operation_aborted;
   }
-  if (!made.error()) connection_ = std::move(made.value_);
+  if (!made.error()) begin(std::move(made.value_));
   co_return made.error();
 }
 
-/// Parses what has come: see received_response::parse_head().
-parse_status client_exchange::parse_head(error_code& ec) {
-  client_connection& c = *connection_;
-  const bool had_head = response_.has_head();
-  const parse_status parsed =
-      response_.parse_head(c, request_.method, !request_.upgrade.empty(), ec);
-  if (!had_head && response_.has_head()) early_ = !is_sent() || c.is_sending();
-  return parsed;
-}
-
-task<error_code> client_exchange::receive_head() {
-  const std::shared_ptr<client_connection> c = connection_;
-  std::int64_t left = 0;  // until the head is late; 0: the request is still being sent
-  for (;;) {
-    error_code ec;
-    const parse_status parsed = parse_head(ec);
-    if (parsed == parse_status::refused) co_return ec;
-    if (parsed == parse_status::done) break;
-    if (c->end()) co_return end_error();
-    if (c->send_error() == client_error::send_late) co_return c->send_error();
-    c->want_more();
-    if (c->is_sending()) {  // which has a limit of its own
-      auto waited = co_await c->received().wait();
-      if (waited.error()) co_return waited.error();
-      if (connection_ != c) co_return error::operation_aborted;  // by another operation
-      continue;
-    }
-    if (left == 0) left = pool_->bounds().head_timeout.nanoseconds();
-    const std::int64_t began = loop_time();
-    auto waited = co_await timeout(c->received().wait(), duration(left));
-    left -= loop_time() - began;
-    if (waited.error() == error::timeout || (!waited.error() && left <= 0)) {
-      co_return client_error::head_late;
-    }
-    if (waited.error()) co_return waited.error();
-    if (connection_ != c) co_return error::operation_aborted;
-  }
-  static_cast<void>(decode());  // a body of no bytes gives the connection back
-  co_return error_code();
-}
-
-error_code client_exchange::end_error() const noexcept {
-  const client_connection& c = *connection_;
-  if (c.end() != error::eof) return c.end();
-  return response_.is_heard() ? client_error::cut_short : client_error::no_response;
-}
-
-/// Only a connection that was idle, and may have ended before the request reached the server.
-bool client_exchange::may_retry(error_code ec) const noexcept {
-  return ec && connection_ != nullptr && connection_->is_reused() && !response_.is_heard() &&
-         connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
-         is_idempotent(request_.method);
-}
-
-void client_exchange::fail(error_code ec) noexcept {
-  drop_connection();
-  response_.fail();
-  failed_ = ec;
-}
-
-/// Closes the connection of a call that has failed, and keeps what its stream says about that.
-void client_exchange::drop_connection() noexcept {
-  if (connection_ == nullptr) return;
+/// Begins the attempt. Without memory for the head the call has failed.
+void client_exchange::begin(std::shared_ptr<client_connection> with) {
   try {
-    failure_text_ = std::string(connection_->stream().error_text());
+    attempt_->begin(std::move(with));
   } catch (...) {
-    failure_text_.clear();  // the code says enough
+    fail(make_error_code(std::errc::not_enough_memory));
+    throw;
   }
-  connection_->close();
-  connection_.reset();
 }
 
-/// Resolves the Location of a redirect against what was asked for. Returns whether it is a URL.
-bool client_exchange::resolve_location(std::string& to) const {
-  const std::string location = encode_location(head().get(field::location));
-  if (request_.target.empty() || request_.target == "*")
-    return resolve_reference(url_, location, to) == url_error::none;
-  std::string asked(url_.is_https ? "https://" : "http://");
-  asked.append(url_.host_field).append(encode_location(request_.target));
-  url base;
-  return parse_url(asked, base) == url_error::none &&
-         resolve_reference(base, location, to) == url_error::none;
-}
-
-/// Prepares the request that a redirect asks for. Returns false if the response is the result.
+/// Prepares the attempt that a redirect asks for. Returns false if the response is the result.
 bool client_exchange::redirect(error_code& ec) {
-  if (pool_->bounds().redirects == 0 || !is_redirect(head().status())) return false;
-  if (!request_.upgrade.empty()) return false;  // its protocol is for this server
-  const http::status s = head().status();
-  const bool to_get =
-      (s == status::see_other && request_.method != method::head) ||
-      ((s == status::moved_permanently || s == status::found) && request_.method == method::post);
-  if (!to_get && request_.is_stream()) return false;  // it cannot be sent again
-  std::string text;
-  url next;
-  if (head().repeats(field::location) || !head().has(field::location) || !resolve_location(text) ||
-      parse_url(text, next) != url_error::none) {
-    return false;
-  }
-  if (url_.is_https && !next.is_https) return false;
-  if (redirects_ == pool_->bounds().redirects) {
-    ec = client_error::too_many_redirects;
-    return false;
-  }
-  ++redirects_;
-  if (!is_same_origin(url_, next)) {
-    for (const field secret :
-         {field::authorization, field::cookie, field::proxy_authorization, field::host}) {
-      request_.fields.remove(name_of(secret));
-    }
-  }
-  if (to_get) {
-    request_.set_method(method::get, name_of(method::get));
-    request_.kind = request_body_kind::none;
-    request_.expects_continue = false;
-    for (const field about_body : {field::content_type, field::content_encoding,
-                                   field::content_language, field::content_location}) {
-      request_.fields.remove(name_of(about_body));
-    }
-  }
+  if (!request_.follow(response().head(), pool_->bounds().redirects, ec)) return false;
   abandon();
-  request_.target.clear();
-  set_url(text);
+  attempt_.emplace(request_, pool_->bounds());
   pool_->counters().redirects.add();
-  restart();
   return true;
 }
 
-std::string client_exchange::error_text() const {
-  std::string text;
-  if (!failed_) return text;
-  text.append(request_.method_name()).append(" ");
-  if (url_error_ != url_error::none) {
-    text.append(url_text_.view().substr(0, 200)).append(": ").append(failed_.message());
-    return text.append(": ").append(text_of(url_error_));
+// --- the request ---------------------------------------------------------------------------------
+
+bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
+  const request_writer& output = attempt_->output();
+  bytes = 0;
+  if (failed_ || data.size() == 0) {
+    ec = failed_;
+    return true;
   }
-  char room[key_max];
-  text.append(write_key(url_, room)).append(": ").append(failed_.message());
-  if (!failure_text_.empty()) text.append(": ").append(failure_text_);
-  return text;
+  if (output.is_whole() || request_.kind == request_body_kind::whole) {  // async_finish() has it
+    ec = make_error_code(std::errc::invalid_argument);
+    return true;
+  }
+  if (attempt_->connection() == nullptr) {
+    if (output.is_begun()) ec = error::operation_aborted;  // the call is gone
+    return output.is_begun();
+  }
+  const bool is_done = attempt_->write_ready(data, bytes, ec);
+  failed_ = response().error();
+  return is_done;
+}
+
+task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buffer data) {
+  client_exchange& x = *self;
+  client_attempt& attempt = *x.attempt_;  // only run() makes another one
+  std::size_t bytes = 0;
+  error_code ec;
+  const operation_turn turn(x, call_operation::write);
+  if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
+  const bool expects_continue = x.request_.expects_continue;
+  if (attempt.connection() == nullptr && !x.failed_ && !attempt.output().is_begun()) {
+    if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
+    ec = x.request_.check();
+    if (!ec) ec = co_await x.get_connection();
+    if (ec && ec != error::operation_aborted) x.fail(ec);
+    if (!ec && expects_continue) attempt.connection()->flush();
+  }
+  if (!ec && expects_continue && !x.response().is_continued() && attempt.connection() != nullptr)
+    ec = co_await attempt.wait_for_continue();
+  while (!ec && !x.write_ready(data, bytes, ec)) {
+    const std::shared_ptr<client_connection> c = attempt.connection();
+    auto waited = co_await c->sent().wait();
+    ec = waited.error();
+  }
+  co_return io_result<std::size_t>(ec, bytes);
+}
+
+// --- the body of the response --------------------------------------------------------------------
+
+/// Decodes the body up to its next piece, or its end.
+void client_exchange::decode() noexcept {
+  error_code ec;
+  if (attempt_->connection() != nullptr) static_cast<void>(attempt_->decode(ec));
+  if (ec) fail_body(ec);
+}
+
+bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+  bytes = 0;
+  if (to.size() == 0) return true;
+  if (response().is_whole()) {
+    ec = error::eof;
+    return true;
+  }
+  if (attempt_->connection() == nullptr) {
+    ec = failed_ ? failed_ : make_error_code(error::operation_aborted);
+    return true;
+  }
+  const bool is_done = attempt_->read_ready(to, bytes, ec);
+  BECK_ASSERT(bytes <= to.size(), "a read has returned more than there is room for");
+  if (ec && ec != error::eof) fail_body(ec);
+  if (bytes != 0) ec.clear();  // the next read has it
+  return is_done;
+}
+
+task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_buffer to) {
+  client_exchange& x = *self;
+  std::size_t bytes = 0;
+  error_code ec;
+  const operation_turn turn(x, call_operation::read);
+  if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
+  while (!x.read_ready(to, bytes, ec)) {
+    ec = co_await x.attempt_->receive_body(to, bytes);
+    if (ec && ec != error::operation_aborted) x.fail_body(ec);
+    if (ec) break;
+    if (bytes != 0) {
+      if (x.response().body().is_done()) x.decode();  // ends it
+      break;
+    }
+  }
+  co_return io_result<std::size_t>(ec, bytes);
+}
+
+task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::size_t limit) {
+  constexpr std::size_t step = 16'384;
+  client_exchange& x = *self;
+  const received_response& response = x.response();
+  io_result<std::string> result;
+  std::string& text = result.value_;
+  limit = std::min(limit, text.max_size() - 1);
+  if (response.has_head()) {
+    text.reserve(static_cast<std::size_t>(
+        std::min<std::uint64_t>({response.head().content_length(), limit, reserved_max}) + 1));
+  }
+  error_code ec;
+  for (;;) {
+    const std::size_t before = text.size();
+    BECK_ASSERT(before <= limit, "a body was read beyond its limit");
+    std::size_t room = std::min(step, limit - before + 1);  // one more byte: to see an excess
+    const std::uint64_t known = response.body().known_bytes();
+    if (known != 0 && known < room) room = static_cast<std::size_t>(known) + 1;  // direct_room()
+    text.resize(before + room);
+    const mutable_buffer to(text.data() + before, text.size() - before);
+    std::size_t bytes = 0;
+    if (x.is_busy()) {
+      ec = error::already_started;
+    } else if (!x.read_ready(to, bytes, ec)) {
+      auto got = co_await read(self, to);
+      bytes = got.value_;
+      ec = got.error();
+    }
+    text.resize(before + bytes);
+    if (ec) break;
+    if (text.size() > limit) {
+      text.resize(limit);
+      ec = make_error_code(std::errc::message_size);
+      x.fail_body(ec);
+      break;
+    }
+  }
+  if (ec != error::eof) result.error_ = ec;
+  co_return result;
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+void client_exchange::fail(error_code ec) noexcept {
+  fail_body(ec);
+  attempt_->fail();
+}
+
+/// Notes the error of the call, or of its body, closes the connection, and keeps what its stream
+/// says about that.
+void client_exchange::fail_body(error_code ec) noexcept {
+  failed_ = ec;
+  if (attempt_->connection() == nullptr) return;
+  try {
+    failure_text_ = std::string(attempt_->connection()->stream().error_text());
+  } catch (...) {
+    failure_text_.clear();  // the code says enough
+  }
+  attempt_->close();
+}
+
+void client_exchange::abandon() noexcept {
+  error_code ec;
+  if (!failed_ && operation_ != call_operation::read) ec = attempt_->drop_rest();
+  if (ec) fail_body(ec);
+  attempt_->close();
+}
+
+std::string client_exchange::error_text() const {
+  return failed_ ? request_.error_text(failed_, failure_text_) : std::string();
 }
 
 taken_stream client_exchange::take_over() {
-  if (!response_.is_upgraded() || connection_ == nullptr)
+  if (!response().is_upgraded() || attempt_->connection() == nullptr)
     throw std::logic_error("http: only a response with status 101 gives its stream away");
-  taken_stream taken;
-  taken.read_ahead.assign(connection_->input());
-  taken.stream = connection_->release();
-  connection_.reset();
-  if (!response_.is_whole()) response_.set_whole();
-  return taken;
+  return attempt_->take_over();
 }
 
 }  // namespace beck::http::detail

@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// A call under way: its request, the connection that it has, and its response. client_exchange.cpp
-// has its course with retry and redirects, client_request.cpp the sending side, client_body.cpp the
-// body of the response, as received_response decodes it.
+// A call under way: its request, and the attempts to get a response to it. A lost idle connection
+// leads to a second attempt, a redirect to a further one; the call ends with the last one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <beck/detail/ref_count.hpp>
-#include <beck/http/url.hpp>
-#include <beck/io/steady_timer.hpp>
 
-#include "base/transitions.hpp"
+#include "http/client/client_attempt.hpp"
 #include "http/client/client_pool.hpp"
-#include "http/client/received_response.hpp"
-#include "http/message/field_lines.hpp"
+#include "http/client/client_request.hpp"
 
 namespace beck::http::detail {
-
-using beck::detail::loop_time;
-
-/// How the body of a request is sent.
-enum class request_body_kind : std::uint8_t { none, whole, chunked, length };
-
-/// What the caller has said of a request.
-struct request_state {
-  http::method method = http::method::get;
-  char method_text[24] = {};
-  std::uint8_t method_bytes = 0;
-  request_body_kind kind = request_body_kind::none;
-  bool expects_continue = false;
-  bool closes = false;
-  std::uint64_t length = 0;  ///< promised, for request_body_kind::length
-  std::uint64_t sent = 0;    ///< bytes of a stream so far
-  const_buffer body;         ///< for request_body_kind::whole
-  field_lines fields;
-  std::string upgrade;  ///< the protocol, if one is asked for
-  std::string target;   ///< instead of that of the URL, if it is not empty
-
-  std::string_view method_name() const noexcept { return {method_text, method_bytes}; }
-  void set_method(http::method m, std::string_view name) noexcept;
-  bool is_stream() const noexcept {
-    return kind == request_body_kind::chunked || kind == request_body_kind::length;
-  }
-};
-
-/// How much of a request was sent.
-enum class request_progress : std::uint8_t {
-  unsent,
-  head,  ///< its head; a body may follow
-  whole,
-};
 
 /// The operation of a call's user that is under way: there is one at a time.
 enum class call_operation : std::uint8_t { none, write, finish, read };
@@ -74,14 +37,14 @@ class client_exchange {
   }
 
   const any_io_executor& executor() const noexcept { return pool_->executor(); }
-  request_state& request() noexcept { return request_; }
-  /// Throws std::logic_error if the head of the request was sent.
-  void require_not_begun() const;
-  /// Sets the target of the request line; one that no server takes is an error of the call.
-  void set_target(std::string_view text);
+  const client_request& request() const noexcept { return request_; }
+  /// Returns the request, to be changed. Throws std::logic_error if its head was sent.
+  client_request& open_request();
+  /// Returns the response to the present attempt.
+  const received_response& response() const noexcept { return attempt_->response(); }
   /// Marks the request as finished by its call. Throws std::logic_error if it was.
   void take_for_finish();
-  bool is_finishing() const noexcept { return finishing_; }
+  bool is_finishing() const noexcept { return is_finishing_; }
 
   /// The whole call, up to the head of the response; of a streamed request, what is left of it.
   static task<error_code> run(exchange_ref self);
@@ -94,12 +57,10 @@ class client_exchange {
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
   static task<io_result<std::size_t>> read(exchange_ref self, mutable_buffer to);
   static task<io_result<std::string>> read_all(exchange_ref self, std::size_t limit);
-  bool body_is_whole() const noexcept { return response_.is_whole(); }
 
-  bool has_head() const noexcept { return response_.has_head(); }
-  const response_head& head() const noexcept { return response_.head(); }
-  std::string_view url_text() const noexcept { return url_text_.view(); }
+  /// Returns a sentence about a call that has failed; an empty text if it has not.
   std::string error_text() const;
+  /// Throws std::logic_error for a response that is not of status 101.
   taken_stream take_over();
   /// Notes the error of the call, and closes its connection.
   void fail(error_code ec) noexcept;
@@ -109,55 +70,21 @@ class client_exchange {
  private:
   class operation_turn;
 
-  // the course (client_exchange.cpp)
-  task<error_code> attempt();
+  task<error_code> make_attempt();
   task<error_code> get_connection();
   task<error_code> make_connection(place at);
-  task<error_code> receive_head();
-  parse_status parse_head(error_code& ec);
-  error_code end_error() const noexcept;
-  bool may_retry(error_code ec) const noexcept;
+  void begin(std::shared_ptr<client_connection> with);
   bool redirect(error_code& ec);
-  void drop_connection() noexcept;
-  void set_url(std::string_view text);
-  bool resolve_location(std::string& to) const;
-
-  // the request (client_request.cpp)
-  bool is_begun() const noexcept { return sent_ != request_progress::unsent; }
-  bool is_sent() const noexcept { return sent_ == request_progress::whole; }
-  void restart() noexcept;
-  void note_sent() noexcept;
-  void write_head();
-  void send_request();
-  void send_whole_body();
-  error_code end_stream();
-  bool is_refused_early();
-  task<error_code> wait_for_continue();
-
-  // the body of the response (client_body.cpp)
-  bool decode();
-  void end_body() noexcept;
+  void decode() noexcept;
   void fail_body(error_code ec) noexcept;
-  std::int64_t patience() const noexcept;
-  mutable_buffer direct_room(mutable_buffer to) const noexcept;
-  task<error_code> receive_body(mutable_buffer to, std::size_t& bytes);
-  duration keep_time() const noexcept;
 
   beck::detail::ref_count shares_;
   std::shared_ptr<client_pool> pool_;
-  std::shared_ptr<client_connection> connection_;
-  block_text url_text_;
-  url url_;
-  request_state request_;
-  request_progress sent_ = request_progress::unsent;
-  received_response response_;
-  std::int64_t waited_ns_ = 0;  // for the body
-  error_code failed_;           // the call, or its body
-  std::string failure_text_;    // of the stream
-  unsigned redirects_ = 0;
-  url_error url_error_ = url_error::none;
-  bool early_ = false;      // the head of the response came before the request was sent
-  bool finishing_ = false;  // the call has ended the request
+  client_request request_;
+  std::optional<client_attempt> attempt_;  // always one; a retry and a redirect replace it
+  error_code failed_;                      // the call, or its body
+  std::string failure_text_;               // of the stream
+  bool is_finishing_ = false;              // the call has ended the request
   call_operation operation_ = call_operation::none;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/http/client_error.hpp>
@@ -47,6 +48,7 @@ void place_wait::initiate(handler done) {
 
 void place_wait::leave() noexcept {
   if (!hook.is_linked()) return;
+  BECK_ASSERT(pool_->waiting_ != 0, "a call waits that was not counted");
   hook.unlink();
   --pool_->waiting_;
   pool_->counters_.waiting.subtract();
@@ -54,6 +56,7 @@ void place_wait::leave() noexcept {
 }
 
 void place_wait::end(error_code ec) {
+  BECK_ASSERT(hook.is_linked(), "a wait for a connection ends twice");
   leave();
   handler done = std::move(done_);
   done(ec);
@@ -82,7 +85,9 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
     : executor_(std::move(executor)), bounds_(within_bounds(bounds)) {}
 
-client_pool::~client_pool() = default;
+client_pool::~client_pool() {
+  BECK_ASSERT(open_ == 0 && waiting_ == 0, "a pool ends before its connections and calls");
+}
 
 origin_pool& client_pool::find(std::string_view key) {
   const auto found = origins_.find(key);
@@ -122,12 +127,16 @@ bool client_pool::take_place(origin_pool& from, granted& to) noexcept {
     handing_on_ = busy;
   }
   ++open_;
+  BECK_ASSERT(open_ <= bounds_.connections && from.open <= bounds_.per_origin,
+              "there are more connections than client_options allow");
+  BECK_ASSERT(!to.room && to.connection == nullptr, "a call gets two places");
   counters_.connections.add();
   to.room = place(shared_from_this(), from);
   return true;
 }
 
 void client_pool::leave(origin_pool& from) noexcept {
+  BECK_ASSERT(from.open != 0 && open_ != 0, "a place was given back twice");
   --from.open;
   --open_;
   counters_.connections.subtract();
@@ -192,11 +201,15 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
 }
 
 void client_pool::put_back(const std::shared_ptr<client_connection>& one, duration time) {
+  BECK_ASSERT(!one->is_closed(), "a connection is given back without its place");
+  BECK_ASSERT(time > duration::zero() && !one->input().is_receiving(),
+              "a connection that cannot be kept");
   origin_pool& at = one->room().origin();
-  if (closed_ || time <= duration::zero() || one->is_receiving()) return one->close();
+  if (closed_) return one->close();
   if (place_wait* const next = at.waiting.front(); next != nullptr) {
     one->become_busy();
     counters_.reused.add();
+    BECK_ASSERT(next->to().connection == nullptr, "a call gets two connections");
     next->to().connection = one;
     return next->end(error_code());
   }

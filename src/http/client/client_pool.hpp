@@ -12,8 +12,8 @@
 #include <beck/http/client.hpp>
 #include <beck/http/connector.hpp>
 
+#include "base/counter.hpp"
 #include "http/client/client_connection.hpp"
-#include "http/client/client_counters.hpp"
 
 namespace beck::http::detail {
 
@@ -38,6 +38,28 @@ class tcp_connector final : public connector {
 
  private:
   stream_layer* layer_ = nullptr;
+};
+
+/// The counters of a client. Its thread changes them without a lock, and any thread reads them;
+/// client_stats describes them.
+struct client_counters {
+  client_stats read() const noexcept {
+    client_stats now;
+    now.connections = connections.get();
+    now.idle = idle.get();
+    now.waiting = waiting.get();
+    now.made = made.get();
+    now.reused = reused.get();
+    now.discarded = discarded.get();
+    now.waits = waits.get();
+    now.retries = retries.get();
+    now.redirects = redirects.get();
+    now.responses = responses.get();
+    return now;
+  }
+
+  beck::detail::counter connections, idle, waiting, made, reused, discarded, waits, retries,
+      redirects, responses;
 };
 
 /// The state that all calls of a client share. Thread: that of the context, except for the

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Heads are copied out of the input, bodies are not.
+// A head that is refused stays refused: what follows it cannot be understood.
 #include "http/client/received_response.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
-
+#include <beck/base/assert.hpp>
 #include <beck/http/client_error.hpp>
 
 #include "base/transitions.hpp"
@@ -14,7 +11,6 @@ namespace beck::http::detail {
 namespace {
 
 enum class response_event : std::uint8_t {
-  restart,    ///< another request is sent
   hear,       ///< bytes have come
   take_head,  ///< a whole head has, other than 1xx
   end,        ///< so has all of the body
@@ -22,12 +18,11 @@ enum class response_event : std::uint8_t {
 };
 
 /// In the order of response_event.
-constexpr beck::detail::transition_table<response_progress, 5> response_transitions = [] {
+constexpr beck::detail::transition_table<response_progress, 4> response_transitions = [] {
   using beck::detail::any_but;
   using beck::detail::any_of;
   using enum response_progress;
-  return beck::detail::transition_table<response_progress, 5>{{
-      /* restart   */ {none, any_of({none, response_progress::head, whole})},
+  return beck::detail::transition_table<response_progress, 4>{{
       /* hear      */ {heard, any_of({none})},
       /* take_head */ {response_progress::head, any_of({heard})},
       /* end       */ {whole, any_of({response_progress::head})},
@@ -37,41 +32,26 @@ constexpr beck::detail::transition_table<response_progress, 5> response_transiti
 
 }  // namespace
 
-void block_text::assign(std::string_view text) {
-  auto* const made =
-      static_cast<char*>(beck::detail::allocate_block(text.size() + request_parser::padding));
-  if (!text.empty()) std::memcpy(made, text.data(), text.size());
-  clear();
-  data_ = made;
-  bytes_ = text.size();
-}
-
-void received_response::restart() noexcept {
-  advance(progress_, response_event::restart, response_transitions);
-  parser_.reset();
-  is_continued_ = false;
-  interim_bytes_ = data_bytes_ = data_end_ = 0;
-}
-
 void received_response::fail() noexcept {
   if (progress_ != response_progress::failed)
     advance(progress_, response_event::fail, response_transitions);
 }
 
 void received_response::set_whole() noexcept {
+  BECK_ASSERT(!body_.has_data(), "a response ended with data that was not read");
   advance(progress_, response_event::end, response_transitions);
 }
 
-parse_status received_response::parse_head(client_connection& from, method asked, bool upgrades,
-                                           error_code& ec) {
-  while (!has_head() && !from.input().empty()) {
+parse_status received_response::parse_head(client_input& from, const client_request& asked) {
+  while (!error_ && !has_head() && !from.view().empty()) {
     if (!is_heard()) advance(progress_, response_event::hear, response_transitions);
-    const parse_status parsed = parser_.parse_padded(from.input(), asked, head_);
+    const parse_status parsed = parser_.parse_padded(from.view(), asked.method, head_);
     if (parsed == parse_status::more) return parsed;
     if (parsed == parse_status::refused) {
-      ec = make_error_code(parser_.reason());
-      return parsed;
+      error_ = make_error_code(parser_.reason());
+      break;
     }
+    BECK_ASSERT(head_.bytes() <= from.view().size(), "a head of more bytes than the input has");
     const unsigned number = number_of(head_.status());
     if (number >= 200 || number == 101) {
       take_head(from);
@@ -80,56 +60,21 @@ parse_status received_response::parse_head(client_connection& from, method asked
       interim_bytes_ += head_.bytes();
       from.consume(head_.bytes());
       parser_.reset();
-      if (interim_bytes_ > bounds_.interim_bytes) ec = client_error::too_many_interim;
+      if (interim_bytes_ > bounds_.interim_bytes) error_ = client_error::too_many_interim;
     }
-    if (number == 101 && !upgrades) ec = client_error::unexpected_upgrade;
-    if (ec) return parse_status::refused;
+    if (number == 101 && asked.upgrade.empty()) error_ = client_error::unexpected_upgrade;
   }
+  if (error_) return parse_status::refused;
   return has_head() ? parse_status::done : parse_status::more;
 }
 
 /// Takes the head of the response out of the input.
-void received_response::take_head(client_connection& from) {
-  head_text_.assign(from.input().substr(0, head_.bytes()));
+void received_response::take_head(client_input& from) {
+  head_text_.assign(from.view().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
-  decoder_ = body_decoder(head_, bounds_.bodies);
+  body_.begin(head_);
   advance(progress_, response_event::take_head, response_transitions);
-}
-
-parse_status received_response::decode(client_connection& from) {
-  while (data_bytes_ == 0 && !decoder_.is_done()) {
-    const std::string_view text = from.input();
-    const body_part part = decoder_.decode(text);
-    if (part.status == parse_status::refused) return part.status;
-    if (part.data.empty()) {
-      from.consume(part.consumed);
-      if (part.consumed == 0) return parse_status::more;
-    } else {
-      data_at_ = static_cast<std::size_t>(part.data.data() - text.data());
-      data_bytes_ = part.data.size();
-      data_end_ = part.consumed;
-    }
-  }
-  return data_bytes_ == 0 ? parse_status::done : parse_status::more;
-}
-
-std::size_t received_response::copy(client_connection& from, mutable_buffer to) noexcept {
-  const std::size_t bytes = std::min(to.size(), data_bytes_);
-  std::memcpy(to.data(), from.input().data() + data_at_, bytes);
-  data_at_ += bytes;
-  data_bytes_ -= bytes;
-  if (data_bytes_ == 0) from.consume(std::exchange(data_end_, 0));
-  return bytes;
-}
-
-void received_response::drop(client_connection& from) noexcept {
-  from.consume(std::exchange(data_end_, 0));
-  data_bytes_ = 0;
-}
-
-std::size_t received_response::decode_received(std::string_view text) {
-  return decoder_.decode(text).data.size();
 }
 
 }  // namespace beck::http::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reads a folder, and responds with a page that lists it. The page is written in parts: while a
 // reader is slow, memory holds the names only, not the page.
+#include <beck/base/assert.hpp>
 #include <beck/file/directory.hpp>
 #include <beck/http/static_files.hpp>
 #include <beck/io/generic_stream.hpp>
@@ -22,7 +23,10 @@ class counted_listing {
   explicit counted_listing(unsigned& count) noexcept : count_(&count) { ++count; }
   counted_listing(const counted_listing&) = delete;
   counted_listing& operator=(const counted_listing&) = delete;
-  ~counted_listing() { --*count_; }
+  ~counted_listing() {
+    BECK_ASSERT(*count_ != 0, "a listing ends that was not counted");
+    --*count_;
+  }
 
  private:
   unsigned* count_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/conditions.hpp>
 #include <beck/http/date.hpp>
 #include <beck/http/entity_tag.hpp>
@@ -91,6 +92,7 @@ task<> send_ranges(file_call call, file_object& file, const byte_ranges& ranges,
       to = mutable_buffer(more.data(), more.size());
     }
     const std::string_view head = texts.part_head(i, to);
+    BECK_ASSERT(!head.empty(), "the head of a part of a file needs more room");
     const const_buffer head_text(head.data(), head.size());
     auto written = co_await async_write(call.r, head_text);
     if (written.error()) co_return;

@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/media_type.hpp>
 #include <beck/io/steady_timer.hpp>
 
@@ -17,7 +18,9 @@ using beck::detail::loop_time;
 
 void open_files::close_old(std::int64_t now, std::size_t most) {
   while (!order_.empty() && (order_.front().until <= now || order_.size() > most)) {
-    files_.erase(files_.find(order_.front().name));  // a file that is being sent has another owner
+    const auto oldest = files_.find(order_.front().name);
+    BECK_ASSERT(oldest != files_.end(), "the queue of open files has one that is not kept");
+    files_.erase(oldest);  // a file that is being sent has another owner
     order_.pop_front();
   }
 }
@@ -51,6 +54,7 @@ void open_files::keep(std::string&& name, const std::shared_ptr<open_file>& file
     if (!added.second) return;  // another request has opened it meanwhile
     at = added.first;
     order_.push_back({at->first, (duration(now) + time_).nanoseconds()});
+    BECK_ASSERT(order_.size() == files_.size(), "an open file is never closed");
   } catch (const std::bad_alloc&) {
     if (at != files_.end()) files_.erase(at);
   }

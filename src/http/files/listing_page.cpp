@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <beck/base/assert.hpp>
 #include <beck/http/date.hpp>
 
 #include "http/message/characters.hpp"
@@ -185,6 +186,7 @@ std::string listing_page::begin(std::string_view path) const {
 }
 
 std::string listing_page::line(std::size_t i) const {
+  BECK_ASSERT(i < entries_.size(), "a line of an entry that is not there");
   const entry& e = entries_[i];
   const std::string_view slash = e.is_folder ? "/" : "";
   std::string made(e.is_folder ? "<tr><td class=\"d\"><a href=\"" : "<tr><td><a href=\"");

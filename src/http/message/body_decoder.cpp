@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 
+#include <beck/base/assert.hpp>
+
 #include "http/message/characters.hpp"
 #include "http/message/head_parser.hpp"
 
@@ -133,6 +135,7 @@ body_decoder::body_decoder(const head& of, const body_limits& limits) noexcept :
 }
 
 body_part body_decoder::refuse(refusal why) noexcept {
+  BECK_ASSERT(state_ != state::refused, "a body is refused twice");
   state_ = state::refused;
   reason_ = why;
   return {parse_status::refused, 0, {}};
@@ -189,6 +192,7 @@ body_part body_decoder::take_data(std::string_view input, state next) noexcept {
   const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size()));
   left_ -= taken;
   bytes_ += taken;
+  BECK_ASSERT(bytes_ <= limits_.body_bytes, "more of a body was decoded than its limit");
   if (left_ == 0) state_ = next;
   return {parse_status::more, taken, input.substr(0, taken)};
 }
@@ -268,6 +272,7 @@ body_part body_decoder::take_trailers(std::string_view input) noexcept {
     if (input.size() >= limits_.trailer_bytes) return refuse(refusal::trailers_too_long);
     return {parse_status::more, 0, {}};
   }
+  BECK_ASSERT(fields.bytes() <= input.size(), "trailers are longer than the input");
   for (const field each : forbidden_trailers)
     if (fields.has(each)) return refuse(refusal::bad_trailer);
   state_ = state::done;

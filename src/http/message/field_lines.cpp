@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "http/message/characters.hpp"
 
 namespace beck::http::detail {
@@ -33,6 +35,7 @@ void field_lines::add_line(std::string_view name, std::string_view value) {
     put(value);
     put("\r\n");
     bytes_ += bytes;
+    BECK_ASSERT(at == room_ + bytes_ && bytes_ <= sizeof room_, "a field has another length");
     return;
   }
   std::string all;
@@ -48,6 +51,7 @@ void field_lines::remove(std::string_view name) noexcept {
   char* const begin = to;
   while (!left.empty()) {
     const std::size_t line = left.find('\n') + 1;
+    BECK_ASSERT(line != 0, "a line of a field without its end");
     if (!equal_in_any_case(left.substr(0, left.find(':')), name)) {
       if (to != left.data()) std::memmove(to, left.data(), line);
       to += line;

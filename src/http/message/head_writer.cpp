@@ -38,6 +38,7 @@ bool head_writer::fits(std::size_t bytes) noexcept {
 }
 
 void head_writer::put(std::string_view text) noexcept {
+  BECK_ASSERT(text.size() <= static_cast<std::size_t>(end_ - at_), "a head needs more room");
   if (!text.empty()) std::memcpy(at_, text.data(), text.size());
   at_ += text.size();
 }

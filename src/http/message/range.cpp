@@ -88,6 +88,7 @@ byte_ranges functions::parse_range(std::string_view value, std::uint64_t size) n
       case spec_kind::behind_end:
         break;
       case spec_kind::within:
+        BECK_ASSERT(range.first <= range.last && range.last < size, "a range outside of its size");
         if (overlaps_one(range, found.ranges_, found.count_)) return {};
         ++found.count_;
         break;
@@ -99,6 +100,7 @@ byte_ranges functions::parse_range(std::string_view value, std::uint64_t size) n
 }
 
 content_range_text::content_range_text(const byte_range& range, std::uint64_t size) noexcept {
+  BECK_ASSERT(range.first <= range.last, "a range that ends before it begins");
   char* at = put(text_, "bytes ");
   at = put(at, range.first);
   at = put(at, "-");
@@ -141,7 +143,9 @@ std::string_view multipart_ranges::part_head(unsigned i, mutable_buffer room) co
   at = put(at, "\r\n");
   if (!part_type_.empty()) at = put(put(put(at, part_type_name), part_type_), "\r\n");
   at = put(put(at, part_range_name), content_range_text(ranges_[i], size_).view());
-  put(at, "\r\n\r\n");
+  at = put(at, "\r\n\r\n");
+  BECK_ASSERT(static_cast<std::size_t>(at - begin) == bytes,
+              "the head of a part has another length");
   return {begin, bytes};
 }
 

@@ -7,8 +7,10 @@
 #include <source_location>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/within.hpp>
 
+#include "base/transitions.hpp"
 #include "http/message/refusal_text.hpp"
 #include "http/server/worker.hpp"
 
@@ -45,6 +47,7 @@ class connection::handler_call {
   bool await_suspend(std::coroutine_handle<Promise> course,
                      std::source_location at = std::source_location::current()) {
     scope_.emplace(beck::detail::scope_of(course, at));
+    BECK_ASSERT(connection_->scope_ == nullptr, "a connection runs two handlers");
     connection_->scope_ = &*scope_;
     if (!beck::detail::suspend_inside(work_, course, *scope_)) return false;
     connection_->handlers_.suspend();
@@ -78,14 +81,22 @@ connection::connection(std::shared_ptr<worker> of)
 connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
 
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
-phase_clock& connection::clock() const noexcept { return worker_->clock(); }
 const limits& connection::bounds() const noexcept { return worker_->bounds(); }
 
 void connection::change(connection_event event) noexcept {
   advance(state_, event, connection_transitions);
 }
 
-void connection::begin_active() { active_ = std::make_unique<exchange_state>(bounds()); }
+exchange_state& connection::make_active() {
+  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(bounds());
+  return *active_;
+}
+
+void connection::drop_active() noexcept {
+  BECK_ASSERT(active_ == nullptr || !active_->handler.is_taken(),
+              "an exchange is dropped that an object owns");
+  active_.reset();
+}
 
 // --- the main loop -------------------------------------------------------------------------------
 
@@ -157,6 +168,7 @@ void connection::end_exchange(std::exception_ptr& thrown) {
 
 /// Answers a message that is refused. No byte after it is interpreted.
 void connection::refuse(refusal why) {
+  BECK_ASSERT(why != refusal::none, "a message is refused without a reason");
   incoming_request& x = make_active().request;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
   serve_no_more();
@@ -170,22 +182,14 @@ void connection::refuse(refusal why) {
   if (handlers_.has_observer()) handlers_.report(why);
 }
 
-phase connection::idle_phase() const noexcept {
-  if (worker_->is_draining()) return phase::draining;
-  return evict_hook.is_linked() ? phase::fresh : phase::kept;
-}
-
-bool connection::ends_behind_response() const noexcept {
-  return !may_go_on() || worker_->is_draining() || !active_->request.head.keeps_alive() ||
-         !requests_.can_drop_rest();
-}
-
 void connection::serve_no_more() noexcept {
   if (may_go_on()) change(connection_event::end);
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
   if (responses_.output().is_timed_by(entry)) return responses_.output().check_progress();
+  BECK_ASSERT(&entry == &requests_.timed() && was != phase::response,
+              "a limit has passed that its connection does not have");
   error_code closed;  // the coroutine notices the close
   switch (was) {
     case phase::head:
@@ -256,7 +260,7 @@ task<> connection::finish_stream() {
 void connection::ended() noexcept {
   if (state_ == connection_state::tunnel) {
     change(connection_event::leave);
-    return active_.reset();
+    return drop_active();
   }
   lose();
   stream_->socket().close();  // also after an exception that followed a loss

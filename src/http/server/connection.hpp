@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include <beck/base/io_result.hpp>
@@ -17,13 +16,11 @@
 #include <beck/io/stream_layer.hpp>
 #include <beck/net/socket_stream.hpp>
 
-#include "base/transitions.hpp"
 #include "coro/task_completion.hpp"
 #include "http/server/handler_run.hpp"
 #include "http/server/phase_clock.hpp"
 #include "http/server/request_side.hpp"
 #include "http/server/response_side.hpp"
-#include "http/server/response_state.hpp"
 
 namespace beck::http::detail {
 
@@ -96,8 +93,6 @@ class connection : public std::enable_shared_from_this<connection> {
   bool may_go_on() const noexcept { return state_ == connection_state::open; }
   /// Serves no request after the present one.
   void serve_no_more() noexcept;
-  /// Returns whether the connection ends after a response whose head is written now.
-  bool ends_behind_response() const noexcept;
   /// Ends the connection at once; unsent output is lost.
   void lose() noexcept;
   /// As lose(), but a layer sends its end to the peer.
@@ -113,22 +108,16 @@ class connection : public std::enable_shared_from_this<connection> {
   exchange_state& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
   /// As active(); makes an exchange if there is none. Throws std::bad_alloc.
-  exchange_state& make_active() {
-    if (active_ == nullptr) begin_active();
-    return *active_;
-  }
-  void drop_active() noexcept { active_.reset(); }
+  exchange_state& make_active();
+  /// Drops the exchange, if there is one. Requires that no exchange object owns it.
+  void drop_active() noexcept;
   worker& server_worker() const noexcept { return *worker_; }
   const any_io_executor& executor() const noexcept;
-  phase_clock& clock() const noexcept;
   const limits& bounds() const noexcept;
-  /// Returns the phase of a connection that starts to wait for a request.
-  phase idle_phase() const noexcept;
   /// Returns whether a handler is suspended.
   bool is_handled() const noexcept;
   /// Stops the scope of a suspended handler. Returns false if there is none, or if it has a tunnel.
   bool stop_handler() noexcept;
-  ip::address client_address(const request_head& head) const noexcept;
 
   // --- its stream
   /// Returns the stream to accept a connection into.
@@ -137,8 +126,6 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_tunnel() const noexcept {
     return state_ == connection_state::tunnel || state_ == connection_state::tunnel_alone;
   }
-  /// Throws std::logic_error unless the handler may take the connection over.
-  void require_tunnel();
   class operation;
   static task<io_result<tunnel>> take_over(operation under_way);
   /// Called when the tunnel has ended.
@@ -160,7 +147,6 @@ class connection : public std::enable_shared_from_this<connection> {
   class stoppable;
 
   void change(connection_event event) noexcept;
-  void begin_active();
   task<bool> make_layer(stream_layer& layer);
   void end_exchange(std::exception_ptr& thrown);
   void refuse(refusal why);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <beck/base/assert.hpp>
+
 #include "http/server/worker.hpp"
 
 namespace beck::http::detail {
@@ -45,6 +47,7 @@ void connection_room::evict() {
 
 /// Counts a connection as one that makes room until it has gone.
 void connection_room::note_evicted(connection& one) noexcept {
+  BECK_ASSERT(!one.is_evicted, "a connection is closed for two others");
   one.is_evicted = true;
   ++evicting_;
   worker_.counters().evicted.add();
@@ -57,6 +60,7 @@ void connection_room::add(connection& one) noexcept {
 
 void connection_room::remove(connection& one) noexcept {
   one.evict_hook.unlink();
+  BECK_ASSERT(!one.is_evicted || evicting_ != 0, "a connection that makes room was not counted");
   if (one.is_evicted) --evicting_;
   freed_.set();
 }

@@ -60,13 +60,6 @@ task<bool> connection::make_layer(stream_layer& layer) {
   co_return !is_lost();
 }
 
-/// Returns the address of the peer, or the address that a proxy reports.
-ip::address connection::client_address(const request_head& head) const noexcept {
-  const server_state& server = worker_->server();
-  return detail::client_address(head, server.forwarded_in(), server.proxies(), peer.address(),
-                                is_local);
-}
-
 }  // namespace beck::http::detail
 
 namespace beck::http {
@@ -77,6 +70,9 @@ beck::detail::fixed_text<100> request::peer_name() const {
   return connection_->stream().peer_name();
 }
 
-ip::address request::client_address() const noexcept { return connection_->client_address(*head_); }
+ip::address request::client_address() const noexcept {
+  return connection_->server_worker().server().client_address(*head_, connection_->peer.address(),
+                                                              connection_->is_local);
+}
 
 }  // namespace beck::http

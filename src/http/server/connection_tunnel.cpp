@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "http/message/characters.hpp"
 #include "http/server/worker.hpp"
 
@@ -28,15 +30,13 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
   return {};
 }
 
-}  // namespace
-
 /// Throws std::logic_error unless the request asks for a change of the protocol, and the response
 /// agrees to it.
-void connection::require_tunnel() {
-  const exchange_state& x = *active_;
-  responses_.require_no_head();
+void require_tunnel(connection& of) {
+  const exchange_state& x = of.active();
+  of.responses().require_no_head();
   if (x.request.text == nullptr) forbid("needs a coroutine, or an exchange");
-  if (!requests_.body_is_whole()) forbid("before the whole body was read");
+  if (!of.requests().body_is_whole()) forbid("before the whole body was read");
   if (x.response.has_length()) forbid("after content_length()");
   if (x.request.head.method() == method::connect) {
     if (number_of(x.response.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
@@ -49,6 +49,8 @@ void connection::require_tunnel() {
     forbid("without a field Upgrade with one of the client's protocols");
 }
 
+}  // namespace
+
 /// Sends the head, and passes the stream to the handler.
 task<io_result<tunnel>> connection::take_over(operation under_way) {
   connection& c = *under_way.of();
@@ -59,6 +61,7 @@ task<io_result<tunnel>> connection::take_over(operation under_way) {
   const bool sent = co_await c.responses_.output().flush();
   if (!sent || c.is_lost())
     co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
+  BECK_ASSERT(c.tunnel_keeps_ == nullptr, "a connection has two tunnels");
   c.change(connection_event::take_over);
   c.evict_hook.unlink();
   worker& owner = *c.worker_;
@@ -100,7 +103,7 @@ std::string_view tunnel::read_ahead() const noexcept {
 
 task<io_result<tunnel>> response::take_over() {
   detail::connection& of = to_->parent();
-  of.require_tunnel();
+  detail::require_tunnel(of);
   return detail::connection::take_over(detail::connection::operation(of));
 }
 

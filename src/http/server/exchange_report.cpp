@@ -55,12 +55,13 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
 
 void handler_run::report(refusal why, const std::exception_ptr& thrown) {
   const exchange_state& x = connection_.active();
+  const server_state& server = connection_.server_worker().server();
   exchange_record record;
   record.peer = connection_.peer;
   record.client = connection_.peer.address();
   if (x.request.head.bytes() != 0) {
     record.request = &x.request.head;
-    record.client = connection_.client_address(x.request.head);
+    record.client = server.client_address(x.request.head, record.client, connection_.is_local);
     record.request_bytes = x.request.decoder.bytes();
     record.time = steady_now() - time_point(duration(x.handler.began));
   }
@@ -73,7 +74,7 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
   record.why = why;
   record.cut = x.response.cut;
   record.thrown = thrown;
-  connection_.server_worker().server().reports_to()->call(record);
+  server.reports_to()->call(record);
 }
 
 }  // namespace beck::http::detail

@@ -3,6 +3,8 @@
 // or stops the handler. Also stops handlers that wait for events.
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "http/server/connection.hpp"
 #include "http/server/worker.hpp"
 
@@ -20,6 +22,7 @@ bool handler_run::client_left() noexcept {
 
 /// Watches for the end of the client's data, and then for a reset.
 void handler_run::watch_client() {
+  BECK_ASSERT(!is_watching_, "a client is watched twice");
   is_watching_ = true;
   connection_.stream().socket().async_wait_peer(
       client_left_ ? peer_status::gone : peer_status::finished,
@@ -51,7 +54,10 @@ void handler_run::stop_waiting() noexcept {
   if (connection_.stop_handler()) state().is_stopped = true;
 }
 
-void handler_run::wait_for_end(client_wait::handler done) { state().client_gone = std::move(done); }
+void handler_run::wait_for_end(client_wait::handler done) {
+  BECK_ASSERT(!state().client_gone, "a wait for the end of a client is replaced by another one");
+  state().client_gone = std::move(done);
+}
 
 void handler_run::end_client_wait(error_code ec) noexcept {
   if (!connection_.is_active() || !state().client_gone) return;

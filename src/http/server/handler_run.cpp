@@ -59,7 +59,9 @@ bool handler_run::enter_route(const route_choice& chosen) noexcept {
 }
 
 std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
-  const bool is_kept = has_observer();  // the record needs the head
+  // The record needs the head; a handler may begin to read a body, which has to begin the input.
+  const bool is_kept =
+      has_observer() || connection_.active().request.head.framing() != body_framing::none;
   if (is_kept) connection_.requests().copy_head();
   request q(connection_.active().request.head, connection_);
   response r(connection_.responses());
@@ -83,6 +85,7 @@ task<> handler_run::call_coroutine(const route_choice& chosen, request& q, respo
 }
 
 std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
+  BECK_ASSERT(!state().is_taken(), "a request has two exchange objects");
   connection_.requests().copy_head();
   state().exchange_gone.reset();
   state().taken_by = connection_.shared_from_this();
@@ -99,8 +102,14 @@ std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
 }
 
 void handler_run::return_exchange() noexcept {
+  BECK_ASSERT(state().is_taken(), "an exchange object is returned twice");
   const std::shared_ptr<connection> self = std::move(state().taken_by);
   state().exchange_gone.set();
+}
+
+void handler_run::drop_operation() noexcept {
+  BECK_ASSERT(operations_ != 0, "an operation of a handler ends twice");
+  --operations_;
 }
 
 void handler_run::suspend() noexcept {

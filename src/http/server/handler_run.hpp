@@ -85,7 +85,7 @@ class handler_run {
   /// Counts a read, a file or a change of the protocol that a handler has started. It uses the
   /// exchange: a handler that ends before its operations loses the connection.
   void add_operation() noexcept { ++operations_; }
-  void drop_operation() noexcept { --operations_; }
+  void drop_operation() noexcept;
 
  private:
   // handler_run.cpp

@@ -32,14 +32,18 @@ void context_objects::prepare(std::size_t contexts) {
 }
 
 void context_objects::make(std::size_t index, io_context& on) {
+  BECK_ASSERT(index < count_ && entries_[index].object == nullptr,
+              "a context has two objects of a per_context");
   entries_[index].object = table_->make(maker_, on);
 }
 
 task<> context_objects::start(std::size_t index) const {
+  BECK_ASSERT(entries_[index].object != nullptr, "an object is started that was not made");
   if (table_->start != nullptr) co_await table_->start(entries_[index].object);
 }
 
 task<> context_objects::stop(std::size_t index) const {
+  BECK_ASSERT(entries_[index].object != nullptr, "an object is stopped that was not made");
   if (table_->stop != nullptr) co_await table_->stop(entries_[index].object);
 }
 

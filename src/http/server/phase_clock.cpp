@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include <beck/base/assert.hpp>
+
 namespace beck::http::detail {
 namespace {
 
 constexpr duration draining_max(1'000'000'000);
-constexpr std::size_t phases = 10;
+constexpr std::size_t phases = static_cast<std::size_t>(phase::linger) + 1;
 
 }  // namespace
 
@@ -28,6 +30,7 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
   time(phase::linger) = bounds.linger_timeout;
   const auto call = [](timeout_entry& entry, std::size_t list, void* self) {
     auto& of = static_cast<timed_entry&>(entry);
+    BECK_ASSERT(of.in == static_cast<phase>(list), "an entry is due in a phase that it has left");
     of.in = phase::none;
     static_cast<phase_clock*>(self)->on_due_(of, static_cast<phase>(list));
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/target.hpp>
 
@@ -27,6 +28,7 @@ bool request_side::decode() {
       connection_.serve_no_more();
       return false;
     }
+    BECK_ASSERT(part.consumed <= text.size(), "a body has consumed more than the input has");
     if (part.data.empty()) {
       input_.consume(part.consumed);
       if (part.consumed == 0) return false;
@@ -34,6 +36,7 @@ bool request_side::decode() {
       x.data_at = static_cast<std::size_t>(part.data.data() - text.data());
       x.data_bytes = part.data.size();
       x.data_end = part.consumed;
+      BECK_ASSERT(x.data_at + x.data_bytes <= x.data_end, "data outside of the consumed input");
       x.continue_due = false;  // the client has sent its body without waiting
     }
   }
@@ -42,6 +45,8 @@ bool request_side::decode() {
 
 void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
   incoming_request& x = active();
+  BECK_ASSERT(x.head_bytes == 0 && x.data_end <= input_.view().size(),
+              "decoded data has left the input");
   bytes = std::min(to.size(), x.data_bytes);
   std::memcpy(to.data(), input_.view().data() + x.data_at, bytes);
   x.data_at += bytes;
@@ -51,6 +56,7 @@ void request_side::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
 
 void request_side::bound_body(std::uint64_t bytes_max) noexcept {
   incoming_request& x = active();
+  BECK_ASSERT(x.data_bytes == 0, "the bound of a body changes after a part of it was decoded");
   body_limits bounds = connection_.bounds().bodies;
   if (bytes_max != 0) bounds.body_bytes = bytes_max;
   x.body_bytes_max = bounds.body_bytes;
@@ -151,6 +157,7 @@ task<io_result<std::size_t>> request_side::read_body(std::shared_ptr<connection>
       auto received = co_await keep->stream().read_some(to);
       failed = received.error();
       bytes = received.value_;
+      BECK_ASSERT(bytes <= left, "a read has returned more than there is room for");
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
       self.input_.keep();  // holds no lent buffer while it waits for another

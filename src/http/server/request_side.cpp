@@ -5,7 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -29,9 +32,17 @@ constexpr beck::detail::transition_table<input_state, 4> input_transitions = [] 
   }};
 }();
 
+/// Returns the phase of a connection that starts to wait for a request.
+phase idle_phase(const connection& of) noexcept {
+  if (of.server_worker().is_draining()) return phase::draining;
+  return of.evict_hook.is_linked() ? phase::fresh : phase::kept;
+}
+
 }  // namespace
 
-void request_side::enter(phase next) noexcept { connection_.clock().enter(receiving_, next); }
+void request_side::enter(phase next) noexcept {
+  connection_.server_worker().clock().enter(receiving_, next);
+}
 
 parse_status request_side::parse_head() {
   if (input_.empty()) return parse_status::more;
@@ -50,7 +61,7 @@ bool request_side::begin_waiting() {
   if (input_.empty()) {
     connection_.drop_active();
     input_.release();
-    enter(connection_.idle_phase());
+    enter(idle_phase(connection_));
   } else {
     input_.keep();
   }
@@ -87,6 +98,8 @@ void request_side::begin() noexcept {
 void request_side::copy_head() {
   incoming_request& x = active();
   const std::size_t bytes = x.head.bytes();
+  BECK_ASSERT(x.text == nullptr && x.head_bytes == bytes, "the text of a head is copied twice");
+  BECK_ASSERT(bytes <= input_.view().size(), "a head is longer than the input that it lies in");
   x.text = static_cast<char*>(beck::detail::allocate_block(bytes + request_parser::padding));
   std::memcpy(x.text, input_.view().data(), bytes);
   x.head.rebase(x.text);

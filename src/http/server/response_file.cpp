@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/file_object.hpp>
 #include <beck/transfer/transmit.hpp>
@@ -117,6 +118,7 @@ task<file_result> response_side::transmit(file_object& from, std::uint64_t offse
   if (queue.gather(parts) == 1) how.prefix = parts[0];
   std::uint64_t counted = 0;
   auto count = [&](std::uint64_t sent) {
+    BECK_ASSERT(sent >= counted, "a file has sent fewer bytes than before");
     output_.writer().note_sent(static_cast<std::size_t>(sent - counted));
     counted = sent;
   };
@@ -129,6 +131,7 @@ task<file_result> response_side::transmit(file_object& from, std::uint64_t offse
     sent.error_ = make_error_code(std::errc::not_enough_memory);
   }
   const transfer_report report = sent.value_;
+  BECK_ASSERT(report.bytes <= bytes, "more of a file was sent than its response has");
   state().sent += report.bytes;
   output_.writer().take_back(static_cast<std::size_t>(report.prefix_bytes));
   co_return file_result(sent.error(), report.bytes);

@@ -3,7 +3,10 @@
 // continue that waits for room.
 #include "http/server/response_output.hpp"
 
+#include <beck/base/assert.hpp>
+
 #include "http/server/connection.hpp"
+#include "http/server/worker.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -48,6 +51,8 @@ void response_output::send_behind(std::string_view body) {
 }
 
 void response_output::keep_rest(const_buffer_span parts, std::size_t sent) {
+  BECK_ASSERT(parts.end() - parts.begin() == 1 && sent <= parts.begin()->size(),
+              "more was sent than there is");
   const const_buffer left = *parts.begin() + sent;
   const std::string_view text(static_cast<const char*>(left.data()), left.size());
   if (text.size() > copied_max) {
@@ -80,11 +85,13 @@ void response_output::end_stall() noexcept {
 void response_output::hold() noexcept { hold_.hold(connection_.shared_from_this()); }
 
 void response_output::begin_watch() noexcept {
-  connection_.clock().enter(sending_, phase::response);
+  connection_.server_worker().clock().enter(sending_, phase::response);
   sent_at_check_ = writer_.sent();
 }
 
-void response_output::end_watch() noexcept { connection_.clock().enter(sending_, phase::none); }
+void response_output::end_watch() noexcept {
+  connection_.server_worker().clock().enter(sending_, phase::none);
+}
 
 void response_output::check_progress() noexcept {
   if (writer_.sent() == sent_at_check_) return connection_.lose();

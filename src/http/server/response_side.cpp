@@ -45,6 +45,12 @@ void change_stage(response_state& of, stage_event event) noexcept {
   beck::detail::advance(of.stage, event, stage_transitions);
 }
 
+/// Returns whether the connection ends after a response whose head is written now.
+bool ends_behind_response(connection& of) noexcept {
+  return !of.may_go_on() || of.server_worker().is_draining() ||
+         !of.active().request.head.keeps_alive() || !of.requests().can_drop_rest();
+}
+
 }  // namespace
 
 void response_side::require_no_head() const {
@@ -61,7 +67,7 @@ bool response_side::body_allowed() const noexcept {
 /// say so. Without memory in the middle of the head there is no other response.
 void response_side::begin_head() noexcept {
   response_state& response = state();
-  if (connection_.ends_behind_response()) response.close = true;
+  if (ends_behind_response(connection_)) response.close = true;
   change_stage(response, stage_event::begin);
 }
 
@@ -156,6 +162,7 @@ bool response_side::may_take_parts() const noexcept {
 
 /// Adds a part of the body to the output, as a chunk if the body is chunked.
 void response_side::append_part(std::string_view text) {
+  BECK_ASSERT(!text.empty(), "an empty chunk would end the body");
   beck::byte_queue& queue = output_.queue();
   if (state().framing != body_framing::chunked) return queue.append(text);
   char* const line = queue.prepare(digits_max);
@@ -191,6 +198,8 @@ bool response_side::write_ready(const_buffer data, std::size_t& bytes, error_cod
   }
   bytes = std::min(data.size(), chunk_max);
   response.sent += bytes;
+  BECK_ASSERT(!response.has_length() || response.sent <= response.length,
+              "a body is longer than its head has announced");
   output_.schedule();
   return true;
 }
@@ -259,9 +268,15 @@ void response_side::send_tunnel_head() {
 // --- waits ---------------------------------------------------------------------------------------
 
 void response_side::wait_for_room(const_buffer data, response_write::handler done) noexcept {
+  BECK_ASSERT(!room_done_, "a write that waits for room is replaced by another one");
   room_data_ = data;
   room_done_ = std::move(done);
   output_.flush_now();
+}
+
+void response_side::wait_for_flush(response_flush::handler done) noexcept {
+  BECK_ASSERT(!flush_done_, "a flush that waits is replaced by another one");
+  flush_done_ = std::move(done);
 }
 
 void response_side::cancel_waits() noexcept {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <beck/base/assert.hpp>
+
 #include "http/message/characters.hpp"
 
 namespace beck::http::detail {
@@ -102,6 +104,7 @@ std::uint32_t route_table::follow_any(std::uint32_t at) {
 /// Splits the node `at`: it keeps the first `bytes` bytes of its text, and gets one child with the
 /// rest of the text and all other contents.
 void route_table::split(std::uint32_t at, std::size_t bytes) {
+  BECK_ASSERT(bytes != 0 && bytes < nodes_[at].text.size(), "a node is split at one of its ends");
   const std::uint32_t behind = add_node({});
   node& lower = nodes_[behind];
   node& upper = nodes_[at];
@@ -223,7 +226,10 @@ void route_table::find(std::string_view path, route_search& to) const noexcept {
   to.found = nullptr;
   to.below = {};
   for (;;) {
-    if (at->any != 0 || at->rest != nullptr) passed[choices++] = {at, consumed, captures, false};
+    if (at->any != 0 || at->rest != nullptr) {
+      BECK_ASSERT(choices < std::size(passed), "a path passes more captures than a pattern has");
+      passed[choices++] = {at, consumed, captures, false};
+    }
     if (consumed == path.size()) {
       to.found = at->here.get();
       to.count = captures;
@@ -239,6 +245,7 @@ void route_table::find(std::string_view path, route_search& to) const noexcept {
     for (at = nullptr; at == nullptr; --choices) {
       if (choices == 0) return;
       choice& last = passed[choices - 1];
+      BECK_ASSERT(last.captures < to.captures.size(), "a route with more captures than are kept");
       const std::size_t end = std::min(path.find('/', last.consumed), path.size());
       captures = last.captures + 1;
       if (!last.any_tried && last.at->any != 0 && end != last.consumed) {

@@ -11,13 +11,34 @@
 
 #include <beck/http/server.hpp>
 
-#include "http/server/counters.hpp"
+#include "base/counter.hpp"
 #include "http/server/listener.hpp"
 #include "http/server/peer_addresses.hpp"
 
 namespace beck::http::detail {
 
 class worker;
+
+/// The counters of one serve(). One thread changes them without a lock or a locked instruction, and
+/// any thread reads them; server_stats describes them.
+struct worker_counters {
+  void add_to(server_stats& sum) const noexcept {
+    sum.connections += connections.get();
+    sum.accepted += accepted.get();
+    sum.turned_away += turned_away.get();
+    sum.evicted += evicted.get();
+    sum.handshakes_failed += handshakes_failed.get();
+    sum.taken_over += taken_over.get();
+    sum.exchanges += exchanges.get();
+    sum.failed += failed.get();
+    sum.cut += cut.get();
+    for (std::size_t i = 0; i < 64; ++i) sum.refused[i] += refused[i].get();
+  }
+
+  beck::detail::counter connections, accepted, turned_away, evicted, handshakes_failed, taken_over,
+      exchanges, failed, cut;
+  beck::detail::counter refused[64];
+};
 
 /// The shared state of a server. Thread: any for functions with a lock, others before the first
 /// serve().
@@ -53,7 +74,11 @@ class server_state {
   }
   void behind_proxy(std::string_view proxies, field how);
   const proxy_list& proxies() const noexcept { return proxies_; }
-  field forwarded_in() const noexcept { return forwarded_in_; }
+  /// Returns the address of a peer, or the one that a proxy reports in `head`.
+  ip::address client_address(const request_head& head, const ip::address& peer,
+                             bool is_local) const noexcept {
+    return detail::client_address(head, forwarded_in_, proxies_, peer, is_local);
+  }
   ip::tcp::endpoint endpoint(std::size_t index) const;
   server_stats stats() const noexcept;
 

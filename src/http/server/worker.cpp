@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/date.hpp>
@@ -77,6 +78,7 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
       room_(*this) {}
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
+  BECK_ASSERT(clock_ == nullptr, "a worker is started twice");
   if (listeners_.empty()) open();
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due);
   room_.start(descriptors_max());
@@ -136,6 +138,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     if (pause != duration()) ignore(co_await timeout(w.cut_.wait(), pause));
   }
   from.close();
+  BECK_ASSERT(w.accepting_ != 0, "more loops have ended than were begun");
   --w.accepting_;
   w.end_if_empty();
 }
@@ -195,6 +198,7 @@ std::shared_ptr<void>& worker::local(const void* key) {
 }
 
 void worker::add(connection& one) {
+  BECK_ASSERT(state_ != worker_state::ended, "a connection begins after the end of its worker");
   all_.push_back(one);
   ++connections_;
   counters_->connections.add();
@@ -203,6 +207,7 @@ void worker::add(connection& one) {
 }
 
 void worker::remove(connection& one) noexcept {
+  BECK_ASSERT(one.hook.is_linked() && connections_ != 0, "a connection is removed twice");
   all_.erase(one);
   uncount(one);
   --connections_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/http/server.hpp>
 
@@ -86,7 +87,10 @@ class worker : public std::enable_shared_from_this<worker> {
   void uncount(connection& one) noexcept;
   /// Called when a connection begins a handshake: at their limit the oldest one ends.
   void begin_handshake(connection& one);
-  void end_handshake() noexcept { --handshakes_; }
+  void end_handshake() noexcept {
+    BECK_ASSERT(handshakes_ != 0, "a handshake ends twice");
+    --handshakes_;
+  }
 
  private:
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
