@@ -138,6 +138,26 @@ CONFORMANCE("redis client: reconnect() leaves a connection behind the replies to
   CHECK(s.db->stats().connections == 3);
 }
 
+CONFORMANCE_ON(beck::test::sim, "redis client: reconnect() ends the pause between two attempts") {
+  balanced_site s({.hold_timeout = beck::duration::seconds(100)});
+  s.way.target = 1;  // nothing listens there
+  ending waits;
+  begin(s.db->exec<long>("INCR", "n"), waits);
+  REQUIRE(s.run_until([&] { return s.way.connects == 3; }));
+  for (int i = 0; i < 5; ++i) {
+    s.wait(beck::duration(1'000'000));
+    const int before = s.way.connects;
+    s.db->reconnect();
+    s.wait(beck::duration(1'000'000));
+    CHECK(s.way.connects > before);
+  }
+  s.way.target = s.server.port();
+  s.db->reconnect();
+  s.wait(beck::duration(10'000'000));
+  CHECK(waits.is_over);
+  CHECK(waits.value == 1);
+}
+
 CONFORMANCE(
     "redis client: reconnect() is a gap of subscriptions, and a lane of before is not used") {
   balanced_site s;
