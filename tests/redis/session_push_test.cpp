@@ -15,7 +15,7 @@ using beck::redis::detail::session;
 namespace {
 
 /// Some commands; their replies are texts.
-class some_commands final : public detail::exchange {
+class some_commands final : public detail::exchange, public detail::push_answers {
  public:
   explicit some_commands(std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) wire_.push(name, "x");
@@ -118,7 +118,7 @@ TEST_CASE("redis: commands are answered by their pushes, or by errors, up to the
     some_commands asked{"SUBSCRIBE", "SUBSCRIBE", "UNSUBSCRIBE", "PING"};
     some_commands behind{"GET"};
     asked.answers = {"a", "b", "d"};
-    asked.set_watch(detail::reply_watch::pushes);
+    asked.set_watch({.pushes = &asked});
     to.s.submit(behind, 0);
     to.s.greet(asked, 0);
     to.write();
@@ -150,7 +150,7 @@ TEST_CASE("redis: a reply where a push has to be, or another than the last one, 
     some_commands asked{"SUBSCRIBE", "PING"};
     some_commands behind{"GET"};
     asked.answers = {"a"};
-    asked.set_watch(detail::reply_watch::pushes);
+    asked.set_watch({.pushes = &asked});
     to.s.greet(asked, 0);
     to.s.submit(behind, 0);
     to.write();
@@ -167,7 +167,7 @@ TEST_CASE("redis: commands that pushes answer end with their connection") {
   pushed to;
   some_commands asked{"SUBSCRIBE", "PING"};
   asked.answers = {"a"};
-  asked.set_watch(detail::reply_watch::pushes);
+  asked.set_watch({.pushes = &asked});
   to.s.greet(asked, 0);
   to.write();
   to.s.lost(gone, 0);
@@ -175,7 +175,7 @@ TEST_CASE("redis: commands that pushes answer end with their connection") {
   CHECK(asked.why == gone);
   CHECK(!to.s.queues().is_waiting());
   some_commands unsent{"SUBSCRIBE", "PING"};
-  unsent.set_watch(detail::reply_watch::pushes);
+  unsent.set_watch({.pushes = &unsent});
   to.s.connected(0);
   to.s.set_ready();
   to.s.greet(unsent, 0);

@@ -29,14 +29,38 @@ enum class exchange_state : std::uint8_t {
   held,     ///< it has ended, but a write refers to its bytes
 };
 
-/// The part of the replies that an exchange sees besides their values.
-enum class reply_watch : std::uint8_t {
-  none,
-  /// Each command but the last is answered by one push, or by an error: SUBSCRIBE and the like with
-  /// one name, and PING behind them. is_answer() and is_in_step() are called. The exchange must not
-  /// be cancelled once it was written.
-  pushes,
-  tokens,  ///< see() is called with each token
+/// Knows the pushes that answer commands.
+class push_answers {
+ public:
+  /// Returns whether a push answers the command `i`.
+  virtual bool is_answer(std::uint32_t i, const value& push) noexcept = 0;
+  /// Returns whether the reply that has come can be that of the command `i`; if not, the connection
+  /// ends with unexpected_reply.
+  virtual bool is_in_step(std::uint32_t i) noexcept = 0;
+
+ protected:
+  ~push_answers() = default;
+};
+
+/// Sees the tokens of replies.
+class token_watch {
+ public:
+  /// Takes a token of the reply to the command `i`, which the reader has taken before. An exception
+  /// ends the connection.
+  virtual void see(std::uint32_t i, const token& next) = 0;
+
+ protected:
+  ~token_watch() = default;
+};
+
+/// The parts of the replies that are seen besides their values.
+struct reply_watch {
+  /// If set, each command but the last is answered by one push, or by an error: SUBSCRIBE and the
+  /// like with one name, and PING behind them. The commands must not be cancelled once they were
+  /// written.
+  push_answers* pushes = nullptr;
+  /// If set, it sees each token.
+  token_watch* tokens = nullptr;
 };
 
 /// How commands may be sent, and their replies be read.
@@ -71,24 +95,6 @@ class exchange {
   /// reply has its own error and outcome then. The exchange may be destroyed inside; the session
   /// must not be called.
   virtual void done(const error_code& ec) noexcept = 0;
-  /// Returns whether a push answers the command `i`. Called only with reply_watch::pushes.
-  virtual bool is_answer(std::uint32_t i, const value& push) noexcept {
-    static_cast<void>(i);
-    static_cast<void>(push);
-    return false;
-  }
-  /// Returns whether the reply that has come can be that of the command `i`; if not, the connection
-  /// ends with unexpected_reply. Called only with reply_watch::pushes.
-  virtual bool is_in_step(std::uint32_t i) noexcept {
-    static_cast<void>(i);
-    return true;
-  }
-  /// Takes a token of the reply to the command `i`, which the reader has taken before. Called only
-  /// with reply_watch::tokens. An exception ends the connection.
-  virtual void see(std::uint32_t i, const token& next) {
-    static_cast<void>(i);
-    static_cast<void>(next);
-  }
   /// Called instead of done() when the context is destroyed: drops the handler. The exchange may be
   /// destroyed inside.
   virtual void drop() noexcept {}
@@ -104,11 +110,12 @@ class exchange {
   /// Returns the terms, which do not change while the commands are under way.
   exchange_terms& terms() noexcept { return terms_; }
   const exchange_terms& terms() const noexcept { return terms_; }
-  void set_watch(reply_watch watch) noexcept {
+  /// Sets the objects that see the replies. They must live until done().
+  void set_watch(const reply_watch& watch) noexcept {
     BECK_ASSERT(!is_under_way(), "the watch was changed while the commands were under way");
     watch_ = watch;
   }
-  reply_watch watch() const noexcept { return watch_; }
+  const reply_watch& watch() const noexcept { return watch_; }
 
   // --- its course
 
@@ -149,12 +156,12 @@ class exchange {
   beck::detail::list_hook hook_;
   command_progress progress_;
   exchange_terms terms_;
+  reply_watch watch_;
   std::int64_t begun_at_ = 0;
   exchange_marks marks_;
   error_code held_end_;               // how it ends with that write
   cluster_call* taken_by_ = nullptr;  // of a cluster
   exchange_state state_ = exchange_state::idle;
-  reply_watch watch_ = reply_watch::none;
 
  public:
   /// A list of exchanges. Stands behind its hook, which it names.

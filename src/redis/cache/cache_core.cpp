@@ -75,10 +75,10 @@ cache_read::cache_read(cache_core& owner, std::string_view wire)
   set_commands(parts_, 2);
   // It only reads, and CLIENT CACHING concerns the next command.
   terms() = {.limits = owner.owner().bounds().replies, .is_retryable = true, .is_whole = true};
-  set_watch(reply_watch::tokens);
+  set_watch({.tokens = &recorder_});
 }
 
-void cache_read::see(std::uint32_t i, const token& next) {
+void reply_recorder::see(std::uint32_t i, const token& next) {
   if (i == 0) {  // the unit begins, maybe again
     kept_.clear();
     is_torn_ = false;
@@ -94,7 +94,8 @@ void cache_read::see(std::uint32_t i, const token& next) {
 }
 
 void cache_read::done(const error_code&) noexcept {
-  if (is_torn_ && !result_.error()) detail::place_of(result_).status().set(no_memory(), {});
+  if (recorder_.is_torn() && !result_.error())
+    detail::place_of(result_).status().set(no_memory(), {});
   owner_.end(*this);
 }
 

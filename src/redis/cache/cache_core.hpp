@@ -21,6 +21,27 @@ namespace beck::redis::detail {
 
 using cached_calls = beck::detail::intrusive_list<cached_call, &cached_call::in_read>;
 
+/// Keeps the reply to a read while it comes. Thread: that of the client's context.
+class reply_recorder final : public token_watch {
+ public:
+  /// `result`: of the read; must outlive the object.
+  explicit reply_recorder(const reply<void>& result) noexcept : result_(result) {}
+
+  void see(std::uint32_t i, const token& next) override;
+  /// Returns whether there was no memory for a token of the reply.
+  bool is_torn() const noexcept { return is_torn_; }
+  /// Returns the reply. Requires that the read has ended without an error.
+  kept_reply& kept() noexcept {
+    BECK_ASSERT(!is_torn_ && !result_.error(), "a reply was kept that has not come whole");
+    return kept_;
+  }
+
+ private:
+  const reply<void>& result_;
+  kept_reply kept_;
+  bool is_torn_ = false;
+};
+
 /// A read under way, with CLIENT CACHING YES directly before it.
 class cache_read final : public exchange {
  public:
@@ -32,17 +53,14 @@ class cache_read final : public exchange {
     BECK_ASSERT(answered() != 0, "a read of a cache is not answered yet");
     return !tracked_.error();
   }
-  /// Returns how it has ended, and the reply if that is no error.
+  /// Returns how it has ended.
   const reply<void>& result() const noexcept { return result_; }
-  kept_reply& kept() noexcept {
-    BECK_ASSERT(!is_torn_ && !result_.error(), "a reply was kept that has not come whole");
-    return kept_;
-  }
+  /// Returns the reply. Requires that the read has ended without an error.
+  kept_reply& kept() noexcept { return recorder_.kept(); }
 
   reply_place place_of(std::uint32_t i) noexcept override {
     return i == 0 ? detail::place_of(tracked_) : detail::place_of(result_);
   }
-  void see(std::uint32_t i, const token& next) override;
   void done(const error_code& ec) noexcept override;
   void drop() noexcept override;
 
@@ -54,8 +72,7 @@ class cache_read final : public exchange {
   command_bytes parts_[2];
   reply<void> tracked_;
   reply<void> result_;
-  kept_reply kept_;
-  bool is_torn_ = false;  // there was no memory for a token of it
+  reply_recorder recorder_{result_};
 };
 
 /// The parts of a cache. Thread: that of the client's context.

@@ -146,7 +146,8 @@ void divided_command::feed(reply_reader& to, protocol version) {
 
 void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
   BECK_ASSERT(user_ == nullptr && steps_.empty(), "a call of a cluster was begun twice");
-  BECK_ASSERT(user.watch() == reply_watch::none, "a cluster shows no pushes and tokens");
+  BECK_ASSERT(user.watch().pushes == nullptr && user.watch().tokens == nullptr,
+              "a cluster shows no pushes and tokens");
   user_ = &user;
   user_->set_taken_by(this);
   begun_at_ = now;
@@ -180,7 +181,7 @@ error_code cluster_call::plan() {
       if (const error_code ec = add(command, command.wire(), number++); ec) return ec;
     }
   }
-  if (!is_whole()) return {};
+  if (!terms().is_whole) return {};
   std::uint16_t slot = cluster_step::no_slot;
   for (const cluster_step& one : steps_) {
     if (one.slot == cluster_step::no_slot) continue;
@@ -209,7 +210,7 @@ error_code cluster_call::add(const arguments& command, std::string_view wire,
     steps_.push_back(made);
     return {};
   }
-  if (kind == split_kind::none || is_whole()) return error::cross_slot;
+  if (kind == split_kind::none || terms().is_whole) return error::cross_slot;
   divided_.push_back(std::make_unique<divided_command>(command, kind));
   divided_command& whole = *divided_.back();
   std::uint32_t i = 0;
@@ -261,7 +262,7 @@ error_code cluster_call::conclude(protocol version) noexcept {
       number = step.number + 1;
     } else if (step.whole != last) {
       last = step.whole;
-      step.whole->combine(user_->place_of(number++), user_->terms().limits, version);
+      step.whole->combine(user_->place_of(number++), terms().limits, version);
     }
   }
   std::uint32_t i = 0;

@@ -114,9 +114,8 @@ class cluster_call {
     return one.whole != nullptr ? one.whole->place_of(one.number) : user_->place_of(one.number);
   }
   reply_status& status_of(const cluster_step& one) noexcept { return place_of(one).status(); }
-  bool is_whole() const noexcept { return user_->terms().is_whole; }
-  bool is_retryable() const noexcept { return user_->terms().is_retryable; }
-  const reply_limits& limits() const noexcept { return user_->terms().limits; }
+  /// Returns the terms of the exchange.
+  const exchange_terms& terms() const noexcept { return user_->terms(); }
   std::int64_t begun_at() const noexcept { return begun_at_; }
   std::size_t divided() const noexcept { return divided_.size(); }
   /// Returns whether each command only reads.

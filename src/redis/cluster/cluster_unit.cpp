@@ -33,8 +33,7 @@ void cluster_unit::begin(cluster_core& core, cluster_call& call, cluster_node& t
   call_ = &call;
   node_ = &to;
   ++to.units;
-  terms().limits = call.limits();
-  terms().is_retryable = call.is_retryable();
+  terms() = call.terms();
 }
 
 void cluster_unit::clear() noexcept {
@@ -51,14 +50,12 @@ void cluster_unit::add(std::uint32_t step, bool asks) {
   BECK_ASSERT(asks == asks_ || steps_.empty(), "ASKING is for all commands of a unit, or for none");
   if (asks && !asks_) parts_.push_back({asking_wire, 1});
   asks_ = asks;
+  if (asks) terms().is_whole = true;
   parts_.push_back({call_->steps()[step].wire, 1});
   steps_.push_back(step);
 }
 
-void cluster_unit::close() {
-  set_commands(parts_.data(), parts_.size());
-  terms().is_whole = asks_ || call_->is_whole();
-}
+void cluster_unit::close() { set_commands(parts_.data(), parts_.size()); }
 
 reply_place cluster_unit::place_of(std::uint32_t i) noexcept {
   if (asks_ && i == 0) return detail::place_of(allowed_);
@@ -104,7 +101,8 @@ void unit_sender::gather(cluster_call& call, std::uint32_t step) {
   cluster_node* to = one.asked != 0 ? nodes_.find(one.asked) : nullptr;
   const bool asks = to != nullptr;
   if (!asks) to = &node_for(call, one);
-  const bool is_alone = asks && !call.is_whole();  // ASKING counts for one command, or up to EXEC
+  // ASKING counts for one command, or up to EXEC.
+  const bool is_alone = asks && !call.terms().is_whole;
   unit_for(call, *to, is_alone).add(step, asks);
   one.asked = 0;
   one.state = step_state::sent;
@@ -154,8 +152,7 @@ void unit_sender::recycle(cluster_unit& one) noexcept {
   std::unique_ptr<cluster_unit> ended(&one);
   const bool is_large = one.steps().size() > spare_unit_steps_max;
   one.clear();
-  if (!is_large && !one.terms().is_whole && spare_.size() < spare_units_max)
-    spare_.push_back(std::move(ended));
+  if (!is_large && spare_.size() < spare_units_max) spare_.push_back(std::move(ended));
 }
 
 }  // namespace beck::redis::detail

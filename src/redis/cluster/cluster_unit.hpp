@@ -18,7 +18,7 @@ class cluster_core;
 class cluster_map;
 struct cluster_step;
 
-/// Commands of one call on their way to one node. Used again for other calls, unless it is_whole().
+/// Commands of one call on their way to one node. Used again for other calls.
 class cluster_unit final : public exchange {
  public:
   cluster_unit() noexcept;

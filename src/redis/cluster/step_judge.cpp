@@ -123,7 +123,7 @@ bool step_judge::judge(cluster_call& call, std::int64_t now) noexcept {
 bool step_judge::begin_again(cluster_call& call, std::int64_t now) noexcept {
   std::vector<cluster_step>& steps = call.steps();
   const error_code& last = call.status_of(steps.back()).error();
-  if (!call.is_whole() || (last != error::exec_abort && !is_not_run(last))) return false;
+  if (!call.terms().is_whole || (last != error::exec_abort && !is_not_run(last))) return false;
   if (call.status_of(steps.front()).error()) return false;  // without MULTI they ran one by one
   cluster_step* refused = nullptr;
   for (cluster_step& one : steps) {
@@ -166,7 +166,7 @@ step_state step_judge::next_state(cluster_call& call, std::size_t i, steps_behin
     ++resent_;
     return step_state::resting;
   }
-  if (call.is_whole()) {  // see begin_again()
+  if (call.terms().is_whole) {  // see begin_again()
     refresh_.want(step.sent_to);
     return step_state::ended;
   }
@@ -228,8 +228,8 @@ bool step_judge::may_repeat(const cluster_unit& one, const error_code& why,
     if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
     if (why.category() == protocol_category()) return false;  // it may provoke the error again
     if (step.losses + 1U >= how_.connections.attempts) return false;
-    if (call.is_retryable()) return true;
-    return !call.is_whole() && facts_of(arguments(step.wire)).is_read_only();
+    if (call.terms().is_retryable) return true;
+    return !call.terms().is_whole && facts_of(arguments(step.wire)).is_read_only();
   };
   return std::all_of(one.steps().begin(), one.steps().end(), may);
 }

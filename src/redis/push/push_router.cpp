@@ -34,7 +34,7 @@ void miss_topic(topic& one) noexcept {
 // --- commands
 
 /// Commands under way, and the places of their answers.
-class push_router::commands final : public exchange {
+class push_router::commands final : public exchange, private push_answers {
  public:
   commands(push_router& owner, std::uint64_t fence)
       : owner_(owner), token_("beck-fence-" + std::to_string(fence)) {}
@@ -51,12 +51,18 @@ class push_router::commands final : public exchange {
     replies_ = std::make_unique<reply<void>[]>(topics_.size());
     part_ = {request_.bytes(), static_cast<std::uint32_t>(request_.size())};
     set_commands(&part_, 1);
-    set_watch(reply_watch::pushes);
+    set_watch({.pushes = this});
   }
 
   reply_place place_of(std::uint32_t i) noexcept override {
     return i < topics_.size() ? detail::place_of(replies_[i]) : detail::place_of(fence_);
   }
+  void done(const error_code&) noexcept override {
+    for (std::size_t i = 0; i < size() && i < answered(); ++i)
+      if (replies_[i].error()) owner_.refuse(*topics_[i], replies_[i].error());
+  }
+
+ private:
   bool is_answer(std::uint32_t i, const value& push) noexcept override {
     topic& one = *topics_[i];
     const bool is_on = one.state == topic_state::to_be_on;
@@ -75,12 +81,7 @@ class push_router::commands final : public exchange {
     // A server that loads its data refuses PING. MOVED can only be meant for a command before it.
     return fence_.error() ? fence_.error() != error::moved : *fence_ == token_;
   }
-  void done(const error_code&) noexcept override {
-    for (std::size_t i = 0; i < size() && i < answered(); ++i)
-      if (replies_[i].error()) owner_.refuse(*topics_[i], replies_[i].error());
-  }
 
- private:
   push_router& owner_;
   const std::string token_;
   std::vector<topic*> topics_;

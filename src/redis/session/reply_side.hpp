@@ -21,7 +21,7 @@ class reply_side {
   explicit reply_side(const command_guard& guard) noexcept : guard_(guard) {}
 
   /// Takes the next token of the reply to the first command of `entry`. Returns an error if it
-  /// belongs to no reply of that command: the server is out of step. Throws as exchange::see().
+  /// belongs to no reply of that command: the server is out of step. Throws as token_watch::see().
   /// Behind the last token comes end().
   error_code take(const token& next, const pending_entry& entry);
   /// Takes a push as the whole reply to the next command of `one`. Then comes end().
@@ -81,11 +81,12 @@ inline error_code reply_side::take(const token& next, const pending_entry& entry
   if (entry.is_guard && !guard_.is_answer(next)) return protocol_error::failed_guard;
   if (one != nullptr) {
     reader_.feed(next);
-    if (one->watch() == reply_watch::tokens) one->see(one->answered(), next);
+    if (token_watch* const to = one->watch().tokens; to != nullptr) to->see(one->answered(), next);
   }
   if (!next.is_last) return {};
   if (is_out_of_step(entry, next)) return protocol_error::unexpected_reply;
-  if (one != nullptr && one->watch() == reply_watch::pushes && !one->is_in_step(one->answered()))
+  push_answers* const pushes = one != nullptr ? one->watch().pushes : nullptr;
+  if (pushes != nullptr && !pushes->is_in_step(one->answered()))
     return protocol_error::unexpected_reply;
   return {};
 }

@@ -51,7 +51,7 @@ void session::end(exchange& one, const error_code& ec, std::string_view text) no
 
 void session::cancel(exchange& one, const error_code& why, std::string_view text) noexcept {
   if (!one.is_under_way() || one.is_held()) return;
-  BECK_ASSERT(one.watch() != reply_watch::pushes || one.progress().formatted() == 0,
+  BECK_ASSERT(one.watch().pushes == nullptr || one.progress().formatted() == 0,
               "a SUBSCRIBE was cancelled whose answer is on its way");
   queues_.take_out(one);
   detach(one);

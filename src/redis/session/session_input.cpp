@@ -26,8 +26,9 @@ error_code session::take(const token& next) {
 /// The last token of a push was taken. It may be the answer to the command that is first in line.
 void session::end_push() {
   exchange* const one = replies_.is_reading() ? nullptr : pending_.first();
-  if (one != nullptr && one->watch() == reply_watch::pushes &&
-      one->answered() + 1 < one->commands() && one->is_answer(one->answered(), pushes_.message())) {
+  push_answers* const answers = one != nullptr ? one->watch().pushes : nullptr;
+  if (answers != nullptr && one->answered() + 1 < one->commands() &&
+      answers->is_answer(one->answered(), pushes_.message())) {
     replies_.take_push(*one);
     end_reply();
   }
