@@ -262,7 +262,7 @@ class leaderboard {
     if constexpr (sizeof...(More) != 0) {
       if (first) return reason(more...);
     }
-    return first.message().empty() ? first.error().message() : std::string(first.message());
+    return first.error_text().empty() ? first.error().message() : std::string(first.error_text());
   }
 
   static constexpr const char* key = "leaderboard";

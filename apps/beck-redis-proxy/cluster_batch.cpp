@@ -17,7 +17,7 @@ namespace redis = beck::redis;
 using raw = redis::reply<redis::raw_reply>;
 
 std::string_view reason_of(const raw& one, std::string& room) {
-  if (!one.message().empty()) return one.message();
+  if (!one.error_text().empty()) return one.error_text();
   return room = one.error().message();
 }
 

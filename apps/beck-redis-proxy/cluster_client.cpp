@@ -30,7 +30,7 @@ bool cluster_client::fill_batch() {
       return true;
     }
     if (found.event == beck::redis::request_event::refused) {
-      batch_.add_answer(fmt::format("-ERR {}\r\n", parser_.message()));
+      batch_.add_answer(fmt::format("-ERR {}\r\n", parser_.error_text()));
       return false;
     }
     const bool is_followed = in_.size() > found.consumed;

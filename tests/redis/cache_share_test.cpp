@@ -78,7 +78,7 @@ CONFORMANCE("redis cache: an error of a shared read ends all of its calls, and i
     s.cache->exec<text_or_nil>(1min, "GET",
                                "k")([&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
       CHECK(ec == redis::error::noperm);
-      CHECK(r.message().starts_with("NOPERM this user"));
+      CHECK(r.error_text().starts_with("NOPERM this user"));
       CHECK(r.outcome() == outcome::executed);
       --left;
     });

@@ -415,7 +415,7 @@ CONFORMANCE("redis cache: a key whose message would be refused is not read throu
   s.cache->exec<std::vector<text_or_nil>>(1min, "MGET", "k", bad)(
       [&](beck::error_code ec, const redis::reply<std::vector<text_or_nil>>& r) {
         CHECK(ec == redis::error::not_cacheable);
-        CHECK(r.message() ==
+        CHECK(r.error_text() ==
               "MGET: a key of it is longer than the server's message of a change "
               "may be (parse_limits::push_bytes)");
       });

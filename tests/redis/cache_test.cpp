@@ -272,12 +272,12 @@ CONFORMANCE("redis cache: commands that do not only read keys are refused, with 
       const auto r = co_await cache.exec<redis::value>(1min, one[0], redis::each(rest));
       CHECK(r.error() == redis::error::not_cacheable);
       CHECK(r.outcome() == outcome::not_sent);
-      CHECK(r.message().starts_with(one[0] + ": "));
+      CHECK(r.error_text().starts_with(one[0] + ": "));
     }
     const auto r = co_await cache.exec<text_or_nil>(1min, "SET", "k", "v");
-    CHECK(r.message() == "SET: it may write");
+    CHECK(r.error_text() == "SET: it may write");
     const auto marked = co_await cache.exec<text_or_nil>(1min, "MODULE.GET", redis::key("doc"));
-    CHECK(marked.message() == "MODULE.GET: the table of commands does not have it");
+    CHECK(marked.error_text() == "MODULE.GET: the table of commands does not have it");
     CHECK(server.commands() == commands);
   }(*s.cache, s.server));
   CHECK(s.cache->stats().misses == 0);
@@ -356,7 +356,7 @@ CONFORMANCE("redis cache: an error is returned, and not held") {
     for (int i = 0; i < 2; ++i) {
       const auto r = co_await cache.exec<text_or_nil>(1min, "GET", "l");
       CHECK(r.error() == redis::error::wrongtype);
-      CHECK(r.message().starts_with("WRONGTYPE "));
+      CHECK(r.error_text().starts_with("WRONGTYPE "));
       CHECK(r.outcome() == outcome::executed);
     }
   }(*s.cache));

@@ -194,7 +194,7 @@ CONFORMANCE("redis client: the login of each connection is asked for") {
   s.run([](client_site& at, rotation& from) -> task<> {
     const auto refused = co_await at.db->exec<long>("INCR", "n");
     CHECK(refused.error() == redis::error::wrongpass);
-    CHECK(refused.message() == "WRONGPASS invalid username-password pair or user is disabled.");
+    CHECK(refused.error_text() == "WRONGPASS invalid username-password pair or user is disabled.");
     CHECK(refused.outcome() == outcome::not_sent);
     CHECK(from.asked == 1);
     co_await increment(*at.db, 1);
@@ -230,7 +230,7 @@ CONFORMANCE("redis client: the server's words for a refused login reach the call
   s.run([](redis::client& db) -> task<> {
     const auto refused = co_await db.exec<long>("INCR", "n");
     CHECK(refused.error() == redis::error::wrongpass);
-    CHECK(refused.message() == "WRONGPASS invalid username-password pair or user is disabled.");
+    CHECK(refused.error_text() == "WRONGPASS invalid username-password pair or user is disabled.");
   }(*s.db));
 }
 

@@ -59,7 +59,7 @@ CONFORMANCE("redis client: commands are answered by the types of their replies")
     CHECK(who->age == 36);
     const auto wrong = co_await db.exec<long>("LPUSH", "k", 1);
     CHECK(wrong.error() == redis::error::wrongtype);
-    CHECK(wrong.message().substr(0, 9) == "WRONGTYPE");
+    CHECK(wrong.error_text().substr(0, 9) == "WRONGTYPE");
     CHECK(wrong.outcome() == outcome::executed);
   }(*s.db));
   CHECK(s.server.text("k") == "hello");

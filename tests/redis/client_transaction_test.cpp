@@ -48,7 +48,7 @@ CONFORMANCE("redis client: a transaction with a command that the server refuses 
     const auto& [n, set] = *all;
     CHECK(n.error() == redis::error::exec_abort);
     CHECK(set.error() == redis::error::err);
-    CHECK(set.message() == "ERR wrong number of arguments for 'set' command");
+    CHECK(set.error_text() == "ERR wrong number of arguments for 'set' command");
     const auto lane = co_await db.transaction(cmd<long>("INCR", "n"), cmd<void>("WATCH", "n"));
     CHECK(lane.error() == redis::error::needs_lane);
     CHECK(std::get<0>(*lane).error() == redis::error::needs_lane);

@@ -43,7 +43,7 @@ void note(tally& sum, const redis::reply<long>& r) {
   if (r.outcome() == outcome::maybe_executed) ++sum.maybe;
   if (r.outcome() != outcome::executed) return;
   ++sum.executed;
-  if (!r) return sim::fail("an increment was refused: " + std::string(r.message()));
+  if (!r) return sim::fail("an increment was refused: " + std::string(r.error_text()));
   sim::require(sum.seen.insert(*r).second, "two increments have one result");
 }
 

@@ -211,7 +211,7 @@ CONFORMANCE("redis cluster: a map that is none ends the calls, with the reason")
   s.run([](cluster_site& at) -> task<> {
     const auto r = co_await at.many->exec<long>("INCR", "k");
     CHECK(r.error() == redis::error::wrong_reply);
-    CHECK(r.message().find("[0, 99999, [\"h\", 1]]") != std::string_view::npos);
+    CHECK(r.error_text().find("[0, 99999, [\"h\", 1]]") != std::string_view::npos);
     CHECK(r.outcome() == outcome::not_sent);
   }(s));
   // A server that is no cluster, and one that wants a password.

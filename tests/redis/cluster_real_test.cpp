@@ -96,7 +96,7 @@ struct traffic {
     if (r.outcome() == outcome::maybe_executed) ++maybe[key];
     if (r.error() && r.outcome() != outcome::executed) return;
     if (r.error()) {
-      faults.insert(std::string(r.message()));
+      faults.insert(std::string(r.error_text()));
       return;
     }
     ++executed[key];

@@ -217,7 +217,7 @@ CONFORMANCE("redis cluster: a command follows five redirects, and the sixth is i
   redis::reply<long> r;
   s.run(ask(*s.many, cmd<long>("INCR", s.key(0)), r));
   CHECK(r.error() == redis::error::moved);
-  CHECK(r.message().substr(0, 6) == "MOVED ");
+  CHECK(r.error_text().substr(0, 6) == "MOVED ");
   CHECK(s.many->stats().moved == 5);
   s.truth.redirects_on = false;
   s.truth.refusals["INCR"] = {"ASK 1 " + s.truth.addresses[1], 1'000};
@@ -234,7 +234,7 @@ CONFORMANCE("redis cluster: a malformed redirect is the reply, with its text") {
     redis::reply<long> r;
     s.run(ask(*s.many, cmd<long>("INCR", s.key(0)), r));
     CHECK(r.error());
-    CHECK(r.message() == text);
+    CHECK(r.error_text() == text);
   }
 }
 

@@ -25,7 +25,7 @@ template <class Call>
 void begin(Call&& call, ending& to) {
   std::forward<Call>(call)([&to](error_code ec, const redis::reply<long>& r) {
     to.ec = ec;
-    to.text = r.message();
+    to.text = r.error_text();
     to.what = r.outcome();
     if (r) to.value = *r;
     to.is_over = true;

@@ -31,7 +31,7 @@ task<> ask_server(beck::io_context& ctx, const std::string& url, protocol versio
   got = all->bytes();
   const auto failed = co_await db.exec<raw_reply>("INCR", "h");
   CHECK(failed.error() == error::wrongtype);
-  CHECK(failed->bytes() == "-" + std::string(failed.message()) + "\r\n");
+  CHECK(failed->bytes() == "-" + std::string(failed.error_text()) + "\r\n");
 }
 
 /// Asks for keys of three nodes, of which one is not there.

@@ -111,7 +111,7 @@ reply<T> read(const std::string& wire, const reply_limits& most = {}) {
     reader.clear();  // the connection was lost
     REQUIRE(feed(reader, wire, cut));
     REQUIRE(again.error() == whole.error());
-    REQUIRE(again.message() == whole.message());
+    REQUIRE(again.error_text() == whole.error_text());
     if constexpr (!std::is_void_v<T>) REQUIRE((whole.error() || *again == *whole));
     reader.clear();
   }
@@ -121,7 +121,7 @@ reply<T> read(const std::string& wire, const reply_limits& most = {}) {
 template <class T>
 T good(const std::string& wire) {
   const reply<T> found = read<T>(wire);
-  CHECK(found.message() == "");
+  CHECK(found.error_text() == "");
   CHECK_FALSE(found.error());
   return *found;
 }
@@ -129,7 +129,7 @@ template <class T>
 std::string bad(const std::string& wire, error why = error::wrong_reply) {
   const reply<T> found = read<T>(wire);
   CHECK(found.error() == why);
-  return std::string(found.message());
+  return std::string(found.error_text());
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ TEST_CASE("redis: nothing of a reply is left when its reader is cleared for anot
     CHECK(to.error());
     reader.clear();
     CHECK_FALSE(to.error());
-    CHECK(to.message().empty());
+    CHECK(to.error_text().empty());
     CHECK(feed(reader, full, 0));
     CHECK_FALSE(to.error());
     CHECK(to->age == 7);
@@ -316,12 +316,12 @@ TEST_CASE("redis: a variant takes each reply that one of its alternatives can be
 TEST_CASE("redis: errors of the server have a code, their text, and their place") {
   const reply<int> wrong = read<int>("-WRONGTYPE Operation against a key\r\n");
   CHECK(wrong.error() == error::wrongtype);
-  CHECK(wrong.message() == "WRONGTYPE Operation against a key");
+  CHECK(wrong.error_text() == "WRONGTYPE Operation against a key");
   CHECK_THROWS_AS(static_cast<void>(wrong.value()), beck::io_error);
   CHECK(read<void>("!9\r\nNOAUTH no\r\n").error() == error::noauth);
   CHECK(read<void>("-NEVERHEARD of\r\n").error() == error::server);
   CHECK(read<std::optional<int>>("-ERR x\r\n").error() == error::err);
-  CHECK(read<std::string>("!3000\r\nERR " + std::string(2996, 'x') + "\r\n").message().size() ==
+  CHECK(read<std::string>("!3000\r\nERR " + std::string(2996, 'x') + "\r\n").error_text().size() ==
         1024);
   CHECK(read<strings>("*2\r\n+a\r\n-MOVED 1 h:1\r\n").error() == error::moved);
   reply<std::tuple<reply<int>, reply<void>, int>> exec;
@@ -341,7 +341,7 @@ TEST_CASE("redis: a text is read into memory of the program's, or is too large f
     reply<into> to{into(beck::mutable_buffer(room, sizeof room))};
     reply_reader reader(to);
     CHECK(feed(reader, wire, cut));
-    return to.error() ? std::string(to.message()) : std::string((*to).text());
+    return to.error() ? std::string(to.error_text()) : std::string((*to).text());
   };
   for (std::size_t cut = 0; cut <= 12; ++cut) {
     CHECK(into_room("$6\r\nabcdef\r\n", cut) == "abcdef");
@@ -358,8 +358,8 @@ TEST_CASE("redis: a reply over the limits of its command is dropped to its end")
   const reply<strings> text = read<strings>("*2\r\n$5\r\nabcde\r\n$6\r\nabcdef\r\n", most);
   CHECK(text.error() == error::reply_too_large);
   CHECK(text.error() == beck::errc::message_size);
-  CHECK(text.message() == "element 2: more than 10 bytes of text came");
-  CHECK(read<strings>("*3\r\n+a\r\n+b\r\n+c\r\n", most).message() ==
+  CHECK(text.error_text() == "element 2: more than 10 bytes of text came");
+  CHECK(read<strings>("*3\r\n+a\r\n+b\r\n+c\r\n", most).error_text() ==
         "element 3: more than 3 elements came");
 }
 
@@ -397,7 +397,7 @@ TEST_CASE("redis: a reply inside of another one was executed, and its last error
   reply_reader fields(twice);
   const std::string both = "%2\r\n+n\r\n-ERR x\r\n+n\r\n:5\r\n";
   CHECK(feed(fields, both, both.size()));
-  CHECK(twice->n.message() == "");
+  CHECK(twice->n.error_text() == "");
   CHECK(*twice->n == 5);
   CHECK(twice->n.outcome() == outcome::executed);
   reply<std::vector<reply<int>>> exec;
@@ -419,7 +419,7 @@ TEST_CASE("redis: a constructor that throws while a reader is cleared makes an e
   CHECK(to.error());
   reader.clear();
   CHECK(feed(reader, wire, wire.size()));
-  CHECK(to.message() == "");
+  CHECK(to.error_text() == "");
   CHECK(to->n == 7);
 }
 

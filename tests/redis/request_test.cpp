@@ -156,7 +156,7 @@ TEST_CASE("redis: a command over a limit is not added, and the error names value
   two.push("MGET", "a", "b", "c");
   CHECK(two.error() == error::request_too_large);
   CHECK(two.error() == errc::message_size);
-  CHECK(two.message() == "a command of 4 arguments; at most 3");
+  CHECK(two.error_text() == "a command of 4 arguments; at most 3");
   two.push("PING");
   CHECK(two.size() == 1);
   CHECK(two.bytes() == wire_of({"MGET", "a", "b"}));
@@ -170,7 +170,7 @@ TEST_CASE("redis: a command over a limit is not added, and the error names value
   request argument(request_limits{.argument_bytes = 10});
   CHECK_FALSE(argument.push("SET", "k", std::string(10, 'x')).error());
   CHECK(argument.push("SET", "k", std::string(11, 'x')).error() == error::request_too_large);
-  CHECK(argument.message() == "an argument of 11 bytes; at most 10");
+  CHECK(argument.error_text() == "an argument of 11 bytes; at most 10");
 
   const std::string get = wire_of({"GET", "k"});
   request all(request_limits{.request_bytes = 2 * get.size()});

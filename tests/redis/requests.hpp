@@ -26,7 +26,7 @@ inline std::string commands_in(
     for (;;) {
       const parsed_request found = parser.parse(kept);
       if (found.event == request_event::refused)
-        return text + "refused:" + std::string(parser.message());
+        return text + "refused:" + std::string(parser.error_text());
       if (found.consumed > kept.size()) return "more was consumed than there is";
       if (found.event == request_event::command) {
         text += "[";

@@ -98,7 +98,7 @@ struct traffic {
       if (r.outcome() == outcome::maybe_executed) ++t.maybe;
       if (r) ++t.executed;
       if (r) ++t.at_new;
-      if (r.outcome() == outcome::executed && !r) t.faults.insert(std::string(r.message()));
+      if (r.outcome() == outcome::executed && !r) t.faults.insert(std::string(r.error_text()));
       beck::steady_timer timer(t.site.ctx, 1ms);  // the servers need the processors, too
       beck::ignore(co_await timer.async_wait());
     }

@@ -156,7 +156,7 @@ class cache {
   /// The arguments are those of request::push(), and are copied. Throws std::bad_alloc.
   /// The command only reads (redis::facts_of), its keys are known, and its reply depends on their
   /// values alone: not SRANDMEMBER, TTL, SCAN, EVAL_RO, SORT_RO, OBJECT and the like. Others end
-  /// with error::not_cacheable, are not sent, and message() says why; so do those with a key of
+  /// with error::not_cacheable, are not sent, and error_text() says why; so do those with a key of
   /// more than parse_limits::push_bytes less 64.
   /// Completes with (error_code, redis::reply<T>); the outcome of a reply from the cache is
   /// executed.

@@ -82,13 +82,11 @@ struct cluster_stats {
 /// with a client. A transaction that has not run because of one of these begins again as a whole,
 /// unless an earlier attempt was lost and may have run. See docs/redis.md.
 /// Errors: as client; cross_slot; moved, ask behind too many redirects; tryagain, clusterdown
-/// behind hold_timeout; wrong_reply, with the reason as message(), if there is no map because the
-/// reply to CLUSTER SLOTS is none.
-/// Cancellation: as client.
-/// Not there: lanes, subscriptions and caches over a cluster; use a client of a node.
-/// Thread: that of the context; stats(), too. Requires: an exclusive context. Lifetime: the
-/// context outlives it. The destructor ends the calls under way with operation_aborted. From the
-/// first call to close() it is work of the context.
+/// behind hold_timeout; wrong_reply, with the reason as error_text(), if there is no map because
+/// the reply to CLUSTER SLOTS is none. Cancellation: as client. Not there: lanes, subscriptions and
+/// caches over a cluster; use a client of a node. Thread: that of the context; stats(), too.
+/// Requires: an exclusive context. Lifetime: the context outlives it. The destructor ends the calls
+/// under way with operation_aborted. From the first call to close() it is work of the context.
 class cluster : public detail::exec_functions {
  public:
   /// Makes a client of the cluster that has the nodes of `urls`, of which one has to answer:

@@ -34,7 +34,7 @@ class command_text {
     return {bytes(), 1, marks, writer_.mark_bytes() / sizeof(key_mark)};
   }
   error_code error() const noexcept { return writer_.error(); }
-  beck::detail::fixed_text<120> message() const noexcept { return writer_.message(limits); }
+  beck::detail::fixed_text<120> error_text() const noexcept { return writer_.error_text(limits); }
 
  private:
   static constexpr std::size_t bytes_inside = 128;
@@ -77,7 +77,7 @@ class command {
   /// Returns error::request_too_large if the command is over a limit; else no error.
   error_code error() const noexcept { return text_.error(); }
   /// Returns the limit and the value that is over it, in words; empty without an error.
-  beck::detail::fixed_text<120> message() const noexcept { return text_.message(); }
+  beck::detail::fixed_text<120> error_text() const noexcept { return text_.error_text(); }
   /// Returns the place of the reply, with the value of read_into().
   reply<T>& result() noexcept { return result_; }
   /// For the client: moves the bytes out.

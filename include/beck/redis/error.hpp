@@ -57,7 +57,7 @@ std::string_view name_of(protocol_error e) noexcept;
 using namespace functions;
 
 /// Why a command has no result. Those of the server are called as the first word of its text; the
-/// whole text is in reply::message().
+/// whole text is in reply::error_text().
 enum class error : int {
   // answers of the server: the command has run, or was refused
   server = 1,   ///< the server has answered with another error

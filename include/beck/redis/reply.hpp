@@ -120,12 +120,12 @@ class [[nodiscard]] reply {
   error_code error() const noexcept { return status_.error(); }
   /// Returns the server's text, or the place and reason of an error of this side, such as `element
   /// 3: ...`; at most 1,024 bytes, valid as long as the reply. Empty without an error.
-  std::string_view message() const noexcept { return status_.text(); }
+  std::string_view error_text() const noexcept { return status_.text(); }
   /// Returns whether the server has run the command.
   redis::outcome outcome() const noexcept { return status_.outcome(); }
 
-  /// Returns the value, of which reply<void> has none. Throws io_error with message() if there is
-  /// an error.
+  /// Returns the value, of which reply<void> has none. Throws io_error with error_text() if there
+  /// is an error.
   T value() const& {
     check();
     if constexpr (!std::is_void_v<T>) return value_.value;

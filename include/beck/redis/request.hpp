@@ -93,7 +93,7 @@ class command_writer {
   /// Returns the error of reason(), none if there is none.
   error_code error() const noexcept;
   /// Returns reason() in words, with the value and the limit.
-  beck::detail::fixed_text<120> message(const request_limits& most) const noexcept;
+  beck::detail::fixed_text<120> error_text(const request_limits& most) const noexcept;
 
  private:
   bool check(std::size_t value, std::size_t most, request_limit limit) noexcept;
@@ -279,7 +279,7 @@ class command_iterator {
 /// (1 or 0), a float or double (the shortest digits), a pair (two arguments), key() or each() of
 /// such. Thread: one at a time.
 ///
-/// A command over a limit is not added; error() and message() describe the first one, nothing is
+/// A command over a limit is not added; error() and error_text() describe the first one, nothing is
 /// added from there on, and a client refuses the request as a whole.
 class request {
  public:
@@ -325,7 +325,7 @@ class request {
   error_code error() const noexcept { return writer_.error(); }
   /// Returns the limit that was passed and the value that was over it, in words; empty without an
   /// error.
-  beck::detail::fixed_text<120> message() const noexcept { return writer_.message(limits_); }
+  beck::detail::fixed_text<120> error_text() const noexcept { return writer_.error_text(limits_); }
   /// Returns the limits.
   const request_limits& limits() const noexcept { return limits_; }
 

@@ -18,7 +18,7 @@ namespace beck::redis {
 enum class request_event : std::uint8_t {
   more,     ///< the command is not whole
   command,  ///< a whole command
-  refused,  ///< request_parser::message() says why
+  refused,  ///< request_parser::error_text() says why
 };
 
 /// The result of request_parser::parse().
@@ -58,7 +58,7 @@ class request_parser {
   std::size_t missing() const noexcept;
   /// Returns the reason for the refusal in the words of redis-server, to send as an error, such as
   /// "Protocol error: invalid bulk length"; empty before. Valid until the parser is destroyed.
-  std::string_view message() const noexcept { return {message_.data(), message_.size()}; }
+  std::string_view error_text() const noexcept { return {message_.data(), message_.size()}; }
   /// Sets other limits for the bytes that are not parsed yet, the rest of a command too: clients
   /// that have not logged in may send less.
   void set_limits(const request_limits& most) noexcept { limits_ = most; }

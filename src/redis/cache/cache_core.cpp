@@ -233,7 +233,7 @@ void cache_core::end(cache_read& one) noexcept {
   while (cached_call* const call = one.calls.front()) {
     forget(*call);
     if (result.error()) {
-      fail(*call, result.error(), result.message(), result.outcome());
+      fail(*call, result.error(), result.error_text(), result.outcome());
     } else {
       read(one.kept(), call->to_);
       call->complete();

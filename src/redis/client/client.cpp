@@ -80,7 +80,7 @@ error_code execution::check(const arguments& command) noexcept {
 void end_transaction(reply_status& result, const reply<void>* accepted) noexcept {
   if (accepted->error() && accepted->outcome() == outcome::executed) {
     // Without MULTI the commands may have run one by one.
-    result.set(accepted->error(), accepted->message());
+    result.set(accepted->error(), accepted->error_text());
     result.set(outcome::maybe_executed);
   } else if (result.error() == error::null_reply && result.outcome() == outcome::executed) {
     result.set(error::watch_failed, {});

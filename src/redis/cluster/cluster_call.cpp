@@ -78,7 +78,7 @@ bool divided_command::combine_errors(reply_status& to) noexcept {
     if (part.outcome() == outcome::not_sent) ++unsent;
     if (failed == nullptr && part.error()) failed = &part;
   }
-  if (failed != nullptr) to.set(failed->error(), failed->message());
+  if (failed != nullptr) to.set(failed->error(), failed->error_text());
   to.set(executed == replies_.size() ? outcome::executed
          : unsent == replies_.size() ? outcome::not_sent
                                      : outcome::maybe_executed);

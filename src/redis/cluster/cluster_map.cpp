@@ -111,7 +111,7 @@ map_answer map_refresh::take(reply<value>& got, cluster_node& from, std::int64_t
   if (got.error()) {
     const bool is_lasting =
         is_answered ? !is_refused_for_now(got.error()) : from.connection->plan().was_refused();
-    std::string text(got.message());
+    std::string text(got.error_text());
     if (!is_answered && !text.empty()) text = got.error().message() + ": " + text;  // of the login
     return fail(got.error(), text, is_lasting);
   }

@@ -99,7 +99,7 @@ bool memory_connection::execute_next() {
   const parsed_request found = parser_.parse(text_of(input_));
   if (found.event == request_event::command) hub_->engine().execute(*this, found.command);
   if (found.event == request_event::refused) {
-    out.error("ERR " + std::string(parser_.message()));
+    out.error("ERR " + std::string(parser_.error_text()));
     close();
     hub_->engine().outbox().note(*this);
   }

@@ -130,7 +130,8 @@ error_code command_writer::error() const noexcept {
   return failure_ == request_limit::none ? error_code() : error_code(error::request_too_large);
 }
 
-beck::detail::fixed_text<120> command_writer::message(const request_limits& most) const noexcept {
+beck::detail::fixed_text<120> command_writer::error_text(
+    const request_limits& most) const noexcept {
   beck::detail::fixed_text<120> text;
   std::size_t limit = 0;
   const char* unit = "";

@@ -279,7 +279,7 @@ void request_parser::split_line(std::string_view line) {
   for (const std::string& word : words) writer.add(inline_, limits_, word);
   writer.end(inline_, marks);
   if (writer.error()) {
-    const auto text = writer.message(limits_);
+    const auto text = writer.error_text(limits_);
     return refuse({text.data(), text.size()});
   }
   is_inline_ = true;

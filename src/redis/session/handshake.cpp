@@ -188,16 +188,16 @@ handshake::handshake(const server_url& to, protocol version, std::string_view na
 handshake::verdict handshake::judge() const noexcept {
   BECK_ASSERT(is_done(), "a greeting was judged before its last reply");
   constexpr std::string_view unknown = "ERR unknown command";
-  const std::string_view first = replies_[0].message();
+  const std::string_view first = replies_[0].error_text();
   if (version_ == protocol::resp3 &&
       (replies_[0].error() == error::noproto || first.substr(0, unknown.size()) == unknown))
     return {answer::no_resp3, replies_[0].error(), first};
   for (std::uint32_t i = 0; i < commands(); ++i) {
     const reply<void>& one = replies_[i];
     if (needs_[i] == need::success && one.error())
-      return {answer_of(one.error(), first), one.error(), one.message()};
+      return {answer_of(one.error(), first), one.error(), one.error_text()};
     if (needs_[i] != need::primary) continue;
-    if (role_.error()) return {answer_of(role_.error(), first), role_.error(), role_.message()};
+    if (role_.error()) return {answer_of(role_.error(), first), role_.error(), role_.error_text()};
     if (!is_primary(*role_)) return {answer::refused, error::not_primary, {}};
   }
   return {};

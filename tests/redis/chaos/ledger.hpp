@@ -106,7 +106,8 @@ task<> increment(Sender& db, ledger& sum, round& of, const bool& is_over, int& e
     }
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const reply<value>& one = (*all)[i];
-      sum.note(keys[i], one.error(), one.outcome(), one.message(), one ? one->root().integer() : 0);
+      sum.note(keys[i], one.error(), one.outcome(), one.error_text(),
+               one ? one->root().integer() : 0);
     }
     const reply<value>& echo = (*all)[keys.size()];
     if (echo && echo->root().text() != token) of.fail("a call got the reply of another one");
