@@ -176,8 +176,8 @@ class response {
   /// Upgrade, with one of the protocols that the client offers. For CONNECT: sends the status, a
   /// 2xx, and the fields. The handler may end before the tunnel does.
   ///   response.set(field::upgrade, "echo");  auto taken = co_await response.take_over();
-  /// Throws std::logic_error, with nothing sent, if the request has neither, the response does not
-  /// agree to it, the request's body was not read, or the handler is a function.
+  /// Throws std::logic_error, with nothing sent, if the request has neither, or the response does
+  /// not agree to it. The same if the request's body was not read, or the handler is a function.
   /// Errors: broken_pipe if the connection is gone; then there is no tunnel.
   task<io_result<tunnel>> take_over();
   /// Returns whether the head was sent, or is queued.

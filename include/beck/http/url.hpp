@@ -67,7 +67,7 @@ url_error parse_url(std::string_view text, url& to) noexcept;
 bool is_same_origin(const url& a, const url& b) noexcept;
 
 /// Resolves `reference`, the value of a Location field, against the URL of the request (RFC 3986,
-/// section 5.2), and writes the absolute URL into `room`, without a fragment. `to` becomes the text
+/// section 5.2). Writes the absolute URL into `room`, without a fragment. `to` becomes the text
 /// in `room`, which parse_url() accepts. Requires that `room` overlaps neither of the others.
 /// Returns url_error::none, or the reason why there is no such URL; `to` is set in the first case
 /// only.

@@ -119,7 +119,7 @@ class [[nodiscard]] cached_exec : public reply_op<cached_exec<T>, T>, private ca
 ///   auto p = co_await cache.exec<user>(30s, "HGETALL", "u");      // less than 30 s old
 ///   auto k = co_await cache.exec<std::optional<long>>(1min, "GET", "k");
 ///
-/// A reply is found by the bytes of its command, and held until the server says that one of the
+/// A reply is found by the bytes of its command. It is held until the server says that one of the
 /// keys has changed, the connection is lost, FLUSHALL or FLUSHDB is executed, or there is no room.
 /// Replies and these messages are taken in the server's order, where the stream is parsed: once the
 /// message of a change has come, no call returns a reply from before. The keys are tracked for this

@@ -56,7 +56,7 @@ struct client_stats {
 /// noperm and err for a refused login; needs_lane, queue_full, request_too_large; with sentinels
 /// not_primary, unknown_primary.
 /// Cancellation: the call ends with operation_aborted (a scope's limit makes timeout of it) at
-/// once, or, with a value from 16 KiB up, at the end of the write that has it; the reply is
+/// once. With a value from 16 KiB up it ends with the write that has the value. The reply is
 /// dropped when it comes, and no other call notices.
 /// Thread: that of the context, also for cancelling a call; stats(): any. A handler that is bound
 /// to another executor completes there.
@@ -73,8 +73,8 @@ class client : public detail::exec_functions {
   ///   redis+sentinel://[user:password@]sentinel[:26379],.../name[/db][?sentinel_login=...]
   ///                                                the primary that these, at most 32, call so
   ///   rediss+sentinel://...                        the same, and the layer for the sentinels, too
-  /// Behind "?", with "&" between them, those of one server may have db=n, and protocol=2 or 3, the
-  /// greatest version that is spoken. %xx stands for a byte in user, password, name and path.
+  /// Those of one server may have a query with "&" between its parts: db=n, and protocol=2 or 3,
+  /// the greatest version that is spoken. %xx stands for a byte in user, password, name and path.
   /// Throws std::invalid_argument for a malformed URL, without the password; std::logic_error on a
   /// shared context.
   template <class Context>

@@ -78,9 +78,9 @@ struct cluster_stats {
 /// nodes, and a command that a node refuses or redirects may run behind later ones.
 /// MOVED and ASK are followed, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN and BUSY repeated for
 /// at most client_options::hold_timeout. When a connection is lost, commands that were not sent go
-/// to where the map says then, and sent ones only if they only read or the call is retryable(), as
-/// with a client. A transaction that has not run because of one of these begins again as a whole,
-/// unless an earlier attempt was lost and may have run. See docs/redis.md.
+/// to the nodes that the map says then. Sent ones do so only if they only read or the call is
+/// retryable(), as with a client. A transaction that has not run because of one of these begins
+/// again as a whole, unless an earlier attempt was lost and may have run. See docs/redis.md.
 /// Errors: as client; cross_slot; moved, ask behind too many redirects; tryagain, clusterdown
 /// behind hold_timeout; wrong_reply, with the reason as error_text(), if there is no map because
 /// the reply to CLUSTER SLOTS is none. Cancellation: as client. Not there: lanes, subscriptions and

@@ -14,8 +14,8 @@ inline constexpr std::uint16_t key_slots = 16384;
 namespace functions {
 
 /// Returns the slot of a key: CRC-16/XMODEM of its bytes, modulo key_slots. Of a key that contains
-/// "{tag}" with a tag of at least one byte, only the first such tag counts, so that keys with the
-/// same tag have the same slot. A key may hold any bytes. Pure.
+/// "{tag}" with a tag of at least one byte, only the first such tag counts. So keys with the same
+/// tag have the same slot. A key may hold any bytes. Pure.
 /// Source: Redis Cluster specification, "Key distribution model" and "Hash tags".
 std::uint16_t key_slot(std::string_view key) noexcept;
 

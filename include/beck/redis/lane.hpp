@@ -23,9 +23,9 @@ namespace beck::redis {
 /// Commands are sent in the order of the calls, and none behind a blocking one before that is
 /// answered. A command behind CLIENT REPLY OFF or SKIP ends when it was written and all before it
 /// have ended: its reply is read as a null, and its outcome is maybe_executed.
-/// The connection is not made again: when it is lost, the calls under way and all later ones end
-/// with the reason, and nothing is sent twice, because the server has dropped the state of the
-/// connection. Take a new lane then.
+/// The connection is not made again, because the server drops its state with it. When it is lost,
+/// the calls under way and all later ones end with the reason, and nothing is sent twice. Take a
+/// new lane then.
 /// Errors: as client; not_on_lane for HELLO, AUTH, RESET, QUIT, MULTI, EXEC, DISCARD, SUBSCRIBE and
 /// its like, MONITOR, SYNC, SCRIPT DEBUG, and CLIENT REPLY in a transaction. protocol_error if a
 /// server refuses CLIENT REPLY with busy or noperm, or does not know it.

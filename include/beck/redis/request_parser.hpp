@@ -46,8 +46,8 @@ class request_parser {
                           inline_commands lines = inline_commands::refused) noexcept
       : limits_(most), lines_(lines) {}
 
-  /// Parses the first command in `input`, which begins with the first byte that was not consumed,
-  /// and has all bytes of the call before, at the same place or another. After more: call it again
+  /// Parses the first command in `input`, which begins with the first byte that was not consumed.
+  /// It has all bytes of the call before, at the same place or another. After more: call it again
   /// with more bytes behind; after a command, with the rest behind it, as soon as the command is no
   /// longer used; after refused it returns refused again. Throws std::bad_alloc for inline commands
   /// only.

@@ -248,8 +248,8 @@ class [[nodiscard]] add_op : public op<add_op, void(error_code)> {
 ///   }
 ///
 /// Messages of one connection come in the server's order. A loss between two of them is
-/// announced by a gap event at its place: when the connection is lost the client makes the next one
-/// by itself, subscribes before it sends any command, and announces the gap when the server has
+/// announced by a gap event at its place. When the connection is lost the client makes the next one
+/// by itself, and subscribes before it sends any command. The gap comes when the server has
 /// confirmed all channels, before the first message of the new connection.
 /// It ends, behind the events that have come: with operation_aborted when the client is closed;
 /// with the server's error (noperm) if a channel is refused on a new connection; with noproto if
