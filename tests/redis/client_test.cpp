@@ -455,6 +455,16 @@ CONFORMANCE("redis client: a login, a database, and servers that refuse them") {
   }(*s.db));
 }
 
+CONFORMANCE("redis client: a server without RESP3 is logged in to in RESP2") {
+  client_site s({}, {.password = "secret"}, ":secret@");
+  s.server.fail_next("HELLO", "ERR unknown command 'HELLO'");
+  s.run([](redis::client& db) -> task<> {
+    const auto n = co_await db.exec<long>("INCR", "n");
+    CHECK(*n == 1);
+  }(*s.db));
+  CHECK(s.db->stats().connections == 1);
+}
+
 CONFORMANCE("redis client: a server without RESP3 is spoken to in RESP2") {
   client_site s;
   s.server.fail_next("HELLO", "ERR unknown command 'HELLO'");
