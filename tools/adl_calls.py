@@ -28,12 +28,12 @@ FUNCTION = re.compile(r" (?P<name>\w+) '[^']*?\((?P<parameters>[^']*)\)")
 TEST = "tests/interop/own_names_test.cpp"
 TESTED = re.compile(r"BECK_TEST_CALL\((\w+(?:::\w+)*), (\w+)")
 ASIO = set("""
-    append async_compose async_connect async_initiate async_read async_read_at async_read_until async_write
-    async_write_at bind_allocator bind_cancellation_slot bind_executor bind_immediate_executor buffer buffer_copy
+    async_compose async_connect async_initiate async_read async_read_at async_read_until async_write async_write_at
+    bind_allocator bind_cancellation_slot bind_executor bind_immediate_executor buffer buffer_copy
     buffer_sequence_begin buffer_sequence_end buffer_size cancel_after cancel_at co_spawn connect connect_pair
-    connect_pipe consign defer dispatch dynamic_buffer get_associated_allocator get_associated_cancellation_slot
+    connect_pipe defer dispatch dynamic_buffer get_associated_allocator get_associated_cancellation_slot
     get_associated_executor get_associated_immediate_executor make_address make_address_v4 make_address_v6
-    make_parallel_group make_strand make_work_guard post prefer prepend query read read_at read_until redirect_error
+    make_parallel_group make_strand make_work_guard post prefer query read read_at read_until redirect_error
     register_buffers require write write_at
 """.split())  # fmt: skip
 ASIO_NAMESPACES = ("beck", "beck::ip")

@@ -60,6 +60,7 @@ struct own {
     return {};                 \
   }
 BECK_TEST_NAME(accept);
+BECK_TEST_NAME(append);
 BECK_TEST_NAME(apply_mask);
 BECK_TEST_NAME(async_accept);
 BECK_TEST_NAME(async_copy);
@@ -77,6 +78,7 @@ BECK_TEST_NAME(check);
 BECK_TEST_NAME(cmd);
 BECK_TEST_NAME(code_for);
 BECK_TEST_NAME(collect_windowed);
+BECK_TEST_NAME(consign);
 BECK_TEST_NAME(connect);
 BECK_TEST_NAME(connect_stream);
 BECK_TEST_NAME(decode_parameter);
@@ -110,6 +112,7 @@ BECK_TEST_NAME(parse_date);
 BECK_TEST_NAME(parse_entity_tag);
 BECK_TEST_NAME(parse_range);
 BECK_TEST_NAME(parse_url);
+BECK_TEST_NAME(prepend);
 BECK_TEST_NAME(race);
 BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
@@ -165,6 +168,7 @@ using timer_wait = decltype(some<steady_timer>().async_wait());
 #define BECK_TEST_CALL(space, name, ...)                                   \
   static_assert(!std::is_same_v<decltype(space::name(__VA_ARGS__)), own>); \
   static_assert(std::is_same_v<decltype(name(__VA_ARGS__)), own>)
+BECK_TEST_CALL(beck, append, some<beck::deferred_t>(), 1);
 BECK_TEST_CALL(beck, async_accept, some<beck::ip::tcp::acceptor>(), some<tcp_socket>());
 BECK_TEST_CALL(beck, async_copy, some<beck::file_object>(), some<beck::file_object>());
 BECK_TEST_CALL(beck, async_read_some, some<tcp_socket>(), some<mutable_buffer>());
@@ -179,6 +183,7 @@ BECK_TEST_CALL(beck, async_splice_some, some<tcp_socket>(), some<beck::readable_
 BECK_TEST_CALL(beck, async_transmit, some<tcp_socket>(), some<beck::file_object>(), 0, 1);
 BECK_TEST_CALL(beck, async_write_some, some<tcp_socket>(), some<mutable_buffer>());
 BECK_TEST_CALL(beck, collect_windowed, 1, made<tasks>());
+BECK_TEST_CALL(beck, consign, some<beck::deferred_t>(), 1);
 BECK_TEST_CALL(beck, first_success, made<task>());
 BECK_TEST_CALL(beck, first_success, made<tasks>());
 BECK_TEST_CALL(beck, for_each_limited, 1, made<std::vector<tcp_socket>>(),
@@ -186,6 +191,7 @@ BECK_TEST_CALL(beck, for_each_limited, 1, made<std::vector<tcp_socket>>(),
 BECK_TEST_CALL(beck, ignore, some<beck::io_result<>>());
 BECK_TEST_CALL(beck, log_line, made<beck::any_io_executor>(), made<const char*>());
 BECK_TEST_CALL(beck, now, made<beck::any_io_executor>());
+BECK_TEST_CALL(beck, prepend, some<beck::deferred_t>(), 1);
 BECK_TEST_CALL(beck, race, made<task>(), made<task>());
 BECK_TEST_CALL(beck, race, made<tasks>());
 BECK_TEST_CALL(beck, random_bytes, made<beck::any_io_executor>(), some<mutable_buffer>());

@@ -106,7 +106,7 @@ TEST_CASE("a consigned await costs no memory, and keeps its value while it waits
   beck::io_context context;
   run_task(context, [&]() -> beck::task<> {
     beck::steady_timer timer(context, 0s);
-    co_await timer.async_wait();  // the blocks of a first wait
+    beck::ignore(co_await timer.async_wait());  // the blocks of a first wait
     auto value = std::make_unique<int>(3);
     const auto before = allocations();
     timer.expires_after(0s);

@@ -13,8 +13,8 @@ namespace beck::testing {
 using namespace detail;
 
 struct context_seam {
-  static io_context::options on_ring(uring::ring_kernel& kernel) {
-    return {.backend = backend::io_uring, .kernel = &kernel};
+  static io_context::options on_ring(uring::ring_kernel& kernel, bool lazy_speculation = true) {
+    return {.backend = backend::io_uring, .lazy_speculation = lazy_speculation, .kernel = &kernel};
   }
 
   /// Replaces the system of a context. Requires a context without objects.

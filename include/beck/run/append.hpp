@@ -6,6 +6,7 @@
 
 #include <tuple>
 
+#include <beck/detail/functions.hpp>
 #include <beck/detail/many_results.hpp>
 #include <beck/detail/token_adapter.hpp>
 
@@ -135,6 +136,8 @@ using prepend_t =
 template <class Token, class... Values>
 using consign_t = detail::token_adapter<detail::consigning_adapter<Values...>, Token>;
 
+namespace functions {
+
 /// Returns a token that passes `values` (decayed copies) to `token` behind the results of the
 /// operation: void(error_code) becomes void(error_code, Values...). A co_await that has no more
 /// than two values behind the error returns them as usual; as_tuple around it returns any number.
@@ -163,5 +166,7 @@ auto consign(Token&& token, Values&&... values) {
                                                                   static_cast<Values&&>(values)...),
               static_cast<Token&&>(token));
 }
+
+}  // namespace functions
 
 }  // namespace beck

@@ -93,8 +93,7 @@ struct experiment {
   beck::test::stream_pair pair{ctx};
   reader reads{pair.a, kernel};
 
-  explicit experiment(bool learns = true)
-      : ctx(context_seam::on_ring(kernel).lazy_speculation(learns)) {
+  explicit experiment(bool learns = true) : ctx(context_seam::on_ring(kernel, learns)) {
     kernel.peer = pair.b.native_handle();
   }
 
