@@ -187,6 +187,21 @@ CONFORMANCE("redis cluster: ASK is followed for one command, with ASKING directl
   }(s, key));
 }
 
+CONFORMANCE("redis cluster: nothing comes between ASKING and its command on a narrow connection") {
+  cluster_site s({.connections = {.in_flight = 1}});
+  s.run(set_and_get(*s.many, s.key(0), 5));
+  s.truth.migrations[redis::key_slot(s.key(0))] = {1, {s.key(0)}};
+  s.run([](cluster_site& at, std::string moving) -> task<> {
+    auto all = co_await at.many->exec(cmd<long>("INCR", moving), cmd<long>("INCR", moving),
+                                      cmd<long>("INCR", moving));
+    CHECK(*std::get<0>(*all) == 6);
+    CHECK(*std::get<1>(*all) == 7);
+    CHECK(*std::get<2>(*all) == 8);
+  }(s, s.key(0)));
+  CHECK(s.many->stats().asked == 3);
+  CHECK(s.many->stats().moved == 0);  // the node has no command of the slot without ASKING
+}
+
 CONFORMANCE(
     "redis cluster: a pipeline of 40,000 commands on a moving slot costs no more than each once") {
   if (beck::test::current_backend() != beck::test::on_sim) return;  // the costs are those of all
