@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The options of an io_context in a conformance case: the backend that the case runs on, and
-// the settings that the case gives.
+// The options of an io_context in a conformance case: the settings that the case gives, and the
+// backend that it runs on, unless it gives one.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -13,6 +13,6 @@ static_assert(beck::backend::epoll == beck::test::on_epoll);
 static_assert(beck::backend::sim == beck::test::on_sim);
 
 inline beck::io_context::options context_options(beck::io_context::options how = {}) {
-  how.backend = beck::test::current_backend();
+  if (how.backend == beck::backend::automatic) how.backend = beck::test::current_backend();
   return how;
 }
