@@ -164,7 +164,8 @@ class async_result<detail::token_adapter<Adapter, Token>, Signature> {
     using inner = async_result<Token, detail::adapted_signature_t<Adapter, Signature>>;
     using adapted = detail::adapted_initiation<Adapter, Signature, std::decay_t<Initiation>>;
     // Each half of the token is moved, if the token may be, into its place.
-    using half = std::conditional_t<std::is_lvalue_reference_v<Tok>, const Adapter&, Adapter&&>;
+    using half = std::conditional_t<std::is_lvalue_reference_v<Tok> || std::is_const_v<Tok>,
+                                    const Adapter&, Adapter&&>;
     return inner::initiate(adapted(static_cast<half>(token), static_cast<Initiation&&>(initiation)),
                            static_cast<Tok&&>(token).get(), static_cast<Args&&>(args)...);
   }
