@@ -13,6 +13,7 @@
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
 #include <beck/run/thread_pool.hpp>
+#include <beck/testing/memory.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -42,6 +43,7 @@ struct manual_state {
   std::optional<beck::detail::result_handler<error_code, std::string>> done;
   int requests = 0;
   bool throws = false;
+  bool drops = false;  // a request destroys the handler
 };
 class manual : public beck::op<manual, void(error_code, std::string)> {
  public:
@@ -54,6 +56,7 @@ class manual : public beck::op<manual, void(error_code, std::string)> {
   }
   void cancel() noexcept {
     ++state_->requests;
+    if (state_->drops) return state_->done.reset();
     if (state_->done) end(*state_, beck::error::operation_aborted, "");
   }
   static void end(manual_state& state, error_code ec, std::string text) {
@@ -75,6 +78,29 @@ class at_once : public beck::op<at_once, void(int)> {
 
  private:
   int value_;
+};
+
+// An operation whose result can only be moved.
+class move_only : public beck::op<move_only, void(error_code, std::unique_ptr<int>)> {
+ public:
+  explicit move_only(int value) : value_(value) {}
+  void initiate(handler done) { done({}, std::make_unique<int>(value_)); }
+
+ private:
+  int value_;
+};
+
+// A condition whose n-th move throws.
+class fragile_condition {
+ public:
+  explicit fragile_condition(int n) : left_(n) {}
+  fragile_condition(fragile_condition&& other) : left_(other.left_ - 1) {
+    if (left_ == 0) throw std::runtime_error("no move");
+  }
+  cancellation_type operator()(int) const { return cancellation_type::none; }
+
+ private:
+  int left_;
 };
 
 // An operation whose handler is destroyed without a call.
@@ -204,10 +230,65 @@ TEST_CASE("an operation that ends inside its start cancels those that start behi
                         CHECK(ec == beck::error::operation_aborted);
                         ++calls;
                       }));
-  CHECK(a.requests == 1);
   CHECK(calls == 0);
   context.run();
+  CHECK(a.requests == 1);
   CHECK(calls == 1);
+}
+
+TEST_CASE("a group completes on the executor of the first operation that has one") {
+  beck::io_context context;
+  manual_state a;
+  handler_life life;
+  make_parallel_group(at_once(1), manual(context, a))
+      .async_wait(beck::wait_for_one(),
+                  tracked(life, [](order_of_two, int, error_code, std::string) {}));
+  context.run();
+  CHECK(life.calls == 1);
+}
+
+TEST_CASE("results that can only be moved pass through a group") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    auto [order, e1, one, e2, two] =
+        co_await make_parallel_group(move_only(1), move_only(2)).async_wait(beck::wait_for_all());
+    CHECK(*one + *two == 3);
+    std::vector<move_only> all;
+    all.emplace_back(3);
+    auto [orders, errors, values] =
+        co_await make_parallel_group(all).async_wait(beck::wait_for_all());
+    CHECK(*values[0] == 3);
+  });
+}
+
+TEST_CASE("no end is taken while a group starts, wherever its executor runs") {
+  beck::io_context context;
+  manual_state a;
+  bool has_started = false;
+  int asked = 0;
+  auto condition = [&](const auto&...) {
+    CHECK(has_started);
+    ++asked;
+    return cancellation_type::none;
+  };
+  beck::io_context home;
+  auto ends = beck::async_initiate<const beck::deferred_t, void()>(
+      [&](auto done) {
+        manual::end(a, {}, "");  // on `home`, which another thread might run
+        home.poll();
+        has_started = true;
+        std::move(done)();
+      },
+      beck::deferred);
+  handler_life life;
+  make_parallel_group(manual(context, a), std::move(ends))
+      .async_wait(
+          condition,
+          beck::bind_executor(home, tracked(life, [](order_of_two, error_code, std::string) {})));
+  home.restart();
+  home.run();
+  CHECK(asked == 2);
+  CHECK(life.calls == 1);
 }
 
 TEST_CASE("a range of operations completes with vectors") {
@@ -296,9 +377,53 @@ TEST_CASE("an operation that throws as it starts ends the group, and cancels tho
                            .async_wait(beck::wait_for_all(), tracked(life, handler)),
                        "no start", std::runtime_error);
   CHECK(life.live == 0);
-  CHECK(a.requests == 1);
   context.run();
+  CHECK(a.requests == 1);
   CHECK(life.calls == 0);
+}
+
+TEST_CASE("a condition that throws ends the group without a call") {
+  beck::io_context context;
+  manual_state a;
+  handler_life life;
+  const auto condition = [](error_code ec, const std::string&) {
+    if (ec) throw std::runtime_error("no answer");
+    return cancellation_type::none;
+  };
+  manual_state b;
+  make_parallel_group(manual(context, a), manual(context, b))
+      .async_wait(condition, tracked(life, [](order_of_two, error_code, std::string, error_code,
+                                              std::string) {}));
+  manual::end(a, beck::error::eof, "");
+  CHECK_THROWS_WITH_AS(context.run(), "no answer", std::runtime_error);
+  CHECK(life.live == 1);
+  manual::end(b, {}, "");
+  context.run();  // returns: no work is left
+  CHECK(life.live == 0);
+  CHECK(life.calls == 0);
+}
+
+TEST_CASE("a condition that cannot be moved costs no memory") {
+  beck::io_context context;
+  const beck::testing::watched_memory memory;
+  int throws = 0;
+  const auto start = [&](int moves) {
+    handler_life life;
+    try {
+      make_parallel_group(at_once(1))
+          .async_wait(
+              fragile_condition(moves),
+              beck::bind_executor(context, tracked(life, [](std::array<std::size_t, 1>, int) {})));
+    } catch (const std::runtime_error&) {
+      ++throws;
+    }
+    context.restart();
+    context.run();
+    CHECK(life.live == 0);
+    CHECK(memory.bytes_in_use() == 0);
+  };
+  for (int moves = 1; moves <= 10; ++moves) start(moves);
+  CHECK((throws > 0 && throws < 10));
 }
 
 TEST_CASE("a member whose handler is destroyed makes the group end without a call") {
@@ -315,6 +440,31 @@ TEST_CASE("a member whose handler is destroyed makes the group end without a cal
   context.run();
   CHECK(life.calls == 0);
   CHECK(life.live == 0);
+}
+
+TEST_CASE("a member whose handler is destroyed by a request may be the last of its group") {
+  beck::io_context context;
+  std::vector<manual_state> states(3);
+  std::vector<manual> all;
+  for (manual_state& one : states) all.emplace_back(context, one);
+  states[0].drops = true;
+  beck::cancellation_signal signal;
+  handler_life life;
+  make_parallel_group(std::move(all))
+      .async_wait(
+          beck::wait_for_all(),
+          beck::bind_cancellation_slot(
+              signal.slot(), tracked(life, [](std::vector<std::size_t>, std::vector<error_code>,
+                                              std::vector<std::string>) {})));
+  manual::end(states[1], {}, "");
+  manual::end(states[2], {}, "");
+  context.poll();
+  signal.emit(cancellation_type::all);
+  CHECK(life.live == 1);  // the loss is taken on the executor of the group
+  context.restart();
+  context.run();
+  CHECK(life.live == 0);
+  CHECK(life.calls == 0);
 }
 
 TEST_CASE("a context that is destroyed destroys the handler of a group") {

@@ -8,6 +8,7 @@
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/deferred.hpp>
+#include <beck/run/post.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -127,6 +128,20 @@ TEST_CASE("a compiled operation takes every token") {
     const auto [ec] = co_await async_wait_for(timer, beck::as_tuple(beck::deferred));
     CHECK_FALSE(ec);
   });
+}
+
+TEST_CASE("any_completion_handler can be posted, dispatched and deferred") {
+  beck::io_context context;
+  handler_life life;
+  const auto handler = [&]() -> any_completion_handler<void()> { return tracked(life, [] {}); };
+  beck::post(context, handler());
+  beck::dispatch(context, handler());
+  beck::defer(context, handler());
+  CHECK(life.calls == 0);
+  context.run();
+  CHECK(life.calls == 3);
+  beck::post(context, handler());
+  CHECK(life.live == 1);
 }
 
 TEST_CASE("a handler that is called has freed its memory before") {

@@ -4,10 +4,12 @@
 #include <array>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/any_completion_handler.hpp>
 #include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -143,4 +145,53 @@ TEST_CASE("values of a handler that is never called are destroyed with it") {
     CHECK(kept.use_count() == 3);
   }
   CHECK(kept.use_count() == 1);
+}
+
+TEST_CASE("a const token is copied, so that it can be used again") {
+  beck::io_context context;
+  handler_life life;
+  const auto token =
+      append([&](beck::error_code, const std::string& text) { life.calls += text == "value"; },
+             std::string("value"));
+  const auto start = [](auto handler) { std::move(handler)(beck::error_code()); };
+  beck::async_initiate<decltype(token), void(beck::error_code)>(start, token);
+  beck::async_initiate<decltype((token)), void(beck::error_code)>(start, token);
+  CHECK(life.calls == 2);
+}
+
+namespace {
+
+// A value that can be moved a number of times; then a move throws, once.
+class fragile_value {
+ public:
+  explicit fragile_value(int& left) : left_(&left) {}
+  fragile_value(fragile_value&& other) : left_(other.left_) {
+    if ((*left_)-- == 0) throw std::runtime_error("no move");
+  }
+
+ private:
+  int* left_;
+};
+
+}  // namespace
+
+TEST_CASE("a value that cannot be moved leaves the handler whole, whose allocator is in use") {
+  using any_handler = beck::any_completion_handler<void(beck::error_code, const fragile_value&)>;
+  beck::io_context context;
+  beck::steady_timer timer(context, 1h);
+  beck::test::allocator_counts counts;
+  int throws = 0;
+  int left = 0;
+  while (counts.live == 0) {
+    any_handler handler = beck::bind_allocator(beck::test::counting_allocator<>(counts),
+                                               [](beck::error_code, const fragile_value&) {});
+    left = throws;
+    try {
+      timer.async_wait(append(std::move(handler), fragile_value(left)));
+      left = -1;
+    } catch (const std::runtime_error&) {
+      ++throws;
+    }
+  }
+  CHECK(throws > 0);
 }

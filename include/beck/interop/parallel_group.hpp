@@ -21,7 +21,8 @@ namespace beck {
 namespace detail {
 
 /// Counts the members of a group under way, notes the order of their ends, and passes requests to
-/// cancel on. It frees itself behind the last end. Thread: inside its executor.
+/// cancel on. It frees itself behind the last end. Thread: inside its executor, except for the
+/// start, which may be outside: then ends are held back until it is over.
 class group_run {
  public:
   group_run(const group_run&) = delete;
@@ -31,19 +32,24 @@ class group_run {
   const any_io_executor& executor() const noexcept { return executor_; }
   /// Takes the end of a member, which asks for the request `asks` to the others.
   void take_end(std::size_t index, cancellation_type asks);
-  /// Takes note that a member will never end: its handler was destroyed.
+  /// Takes note that a member will never end: its handler was destroyed, or it has thrown.
   void take_loss();
+  /// Returns whether the start is under way on another thread. Then `member` is queued again behind
+  /// it.
+  bool holds_back(queue_entry* member) noexcept;
+  /// Queues `member`, whose handler was destroyed. Thread: any.
+  void queue_loss(queue_entry* member) const noexcept;
 
  protected:
   group_run() noexcept = default;
   virtual ~group_run() = default;
 
-  /// Starts the members: now, or on a strand if entries run in parallel on `home`. `order` has room
-  /// for `count` indices. If a member fails to start, those before it are cancelled, the handler is
-  /// dropped, and the exception passes through.
+  /// Starts the members, which end on `home`, or on a strand if entries run in parallel there.
+  /// `order` has room for `count` indices. If a member fails to start, those before it are
+  /// cancelled, the handler is dropped, and the exception passes through.
   void open(const any_io_executor& home, std::size_t* order, std::size_t count);
 
-  /// Starts the members from `next` on, which counts them, the one that throws included.
+  /// Starts the members; `next` counts them, the one that throws included.
   virtual void start_members(std::size_t& next) = 0;
   /// Requests cancellation of the members that have not ended.
   virtual void emit(cancellation_type type) = 0;
@@ -55,6 +61,7 @@ class group_run {
   virtual cancellation_slot slot() const noexcept = 0;
 
  private:
+  /// Queued if the start was outside of the executor.
   class start_entry : public queue_entry {
    public:
     group_run* group = nullptr;
@@ -69,19 +76,23 @@ class group_run {
   };
 
   void start();
-  void request(cancellation_type type);
-  void leave();
+  void end_start(bool inside);
+  void begin_ends();
   void give_up();
+  void request(cancellation_type type);
+  void request_and_leave(cancellation_type type);
+  void leave();
 
   any_io_executor executor_;
   request_hook hook_;
   start_entry entry_;
+  entry_queue held_back_;
   std::size_t* order_ = nullptr;
   std::size_t count_ = 0;
   std::size_t pending_ = 0;  // members that have not ended, and one for the start
   std::size_t ended_ = 0;
   cancellation_type asked_ = cancellation_type::none;
-  bool is_starting_ = true;
+  bool has_started_ = false;
   bool is_lost_ = false;
 };
 
@@ -103,18 +114,19 @@ class group_member<void(A...)> : public result_slot<A...> {
       return std::apply(*static_cast<Condition*>(asked), results);
     };
     this->begin(group.executor(), &deliver, signal_.slot());
+    is_pending_ = true;
     const initiating_call call(static_cast<completion_slot*>(this));
     try {
       static_cast<Op&&>(operation)(result_handler<A...>(*this));
     } catch (...) {
+      is_pending_ = false;
       this->sever();
       this->end_work();
+      group.take_loss();
       throw;
     }
-    if (call.result() == initiating_call::outcome::pending) {
-      is_pending_ = true;
-      return;
-    }
+    if (call.result() == initiating_call::outcome::pending) return;
+    is_pending_ = false;
     this->end_work();
     end(call.result() == initiating_call::outcome::completed);
   }
@@ -127,15 +139,27 @@ class group_member<void(A...)> : public result_slot<A...> {
  private:
   static void deliver(queue_entry* entry, runner* where) {
     auto* self = static_cast<group_member*>(entry);
+    // The handler may have been destroyed on any thread, or inside a request to the group.
+    if (where == nullptr && !std::exchange(self->is_lost_, true))
+      return self->group_->queue_loss(entry);
+    if (self->group_->holds_back(entry)) return;
     self->is_pending_ = false;
     if (where != nullptr) ++where->counters.delivered;
-    self->end(where != nullptr);
+    self->end(!self->is_lost_);
   }
   void end(bool has_result) {
     if (!has_result) return group_->take_loss();
-    detail::call_with_result([this](auto&&... v) { values_.emplace(static_cast<A>(v)...); },
-                             static_cast<typename result_slot<A...>::result_type&&>(this->get()));
-    group_->take_end(index_, ask_(condition_, *values_));
+    cancellation_type asks = cancellation_type::none;
+    try {
+      detail::call_with_result(
+          [this](auto&&... v) { values_.emplace(static_cast<A>(static_cast<decltype(v)>(v))...); },
+          static_cast<typename result_slot<A...>::result_type&&>(this->get()));
+      asks = ask_(condition_, *values_);
+    } catch (...) {
+      group_->take_loss();
+      throw;
+    }
+    group_->take_end(index_, asks);
   }
 
   group_run* group_ = nullptr;
@@ -145,6 +169,7 @@ class group_member<void(A...)> : public result_slot<A...> {
   cancellation_signal signal_;
   std::optional<values> values_;
   bool is_pending_ = false;
+  bool is_lost_ = false;
 };
 
 /// The signature of a group: the order of the ends, then the results of each operation.
@@ -180,18 +205,18 @@ template <class Handler, class Condition, class... Ops>
 class fixed_group final : public group_run {
  public:
   static void run(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations) {
-    auto* self = ::new (detail::allocate_block(sizeof(fixed_group)))
-        fixed_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
-                    static_cast<std::tuple<Ops...>&&>(operations));
+    auto* self = detail::make_for_handler<fixed_group>(
+        done, static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
+        static_cast<std::tuple<Ops...>&&>(operations));
     self->open(self->done_.get_executor(), self->order_.data(), sizeof...(Ops));
   }
 
- private:
   fixed_group(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations)
       : done_(static_cast<Handler&&>(done)),
         condition_(static_cast<Condition&&>(condition)),
         operations_(static_cast<std::tuple<Ops...>&&>(operations)) {}
 
+ private:
   template <std::size_t... I>
   void start_each(std::size_t& next, std::index_sequence<I...>) {
     (std::get<I>(members_).start(*this, next++, static_cast<Ops&&>(std::get<I>(operations_)),
@@ -248,20 +273,20 @@ class range_group final : public group_run {
     const std::size_t count = operations.size();
     std::vector<std::size_t> order(count);
     std::vector<group_member<typename Op::signature>> members(count);
-    auto* self = ::new (detail::allocate_block(sizeof(range_group)))
-        range_group(static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
-                    static_cast<std::vector<Op>&&>(operations));
+    auto* self = detail::make_for_handler<range_group>(done, static_cast<Handler&&>(done),
+                                                       static_cast<Condition&&>(condition),
+                                                       static_cast<std::vector<Op>&&>(operations));
     self->members_.swap(members);
     self->order_.swap(order);
     self->open(self->done_.get_executor(), self->order_.data(), count);
   }
 
- private:
   range_group(Handler&& done, Condition&& condition, std::vector<Op>&& operations)
       : done_(static_cast<Handler&&>(done)),
         condition_(static_cast<Condition&&>(condition)),
         operations_(static_cast<std::vector<Op>&&>(operations)) {}
 
+ private:
   void start_members(std::size_t& next) override {
     while (next < operations_.size()) {
       const std::size_t index = next++;
@@ -318,7 +343,15 @@ class [[nodiscard]] group_wait
       : operations_(static_cast<std::tuple<Ops...>&&>(operations)),
         condition_(static_cast<Condition&&>(condition)) {}
   any_io_executor get_executor() const {
-    return detail::executor_of_operation(std::get<0>(operations_));
+    any_io_executor found;  // of the first operation that has one
+    std::apply(
+        [&](const Ops&... operations) {
+          static_cast<void>(
+              ((found = detail::executor_of_operation(operations), static_cast<bool>(found)) ||
+               ...));
+        },
+        operations_);
+    return found;
   }
   void initiate(typename group_wait::handler done) {
     fixed_group<typename group_wait::handler, Condition, Ops...>::run(
@@ -376,10 +409,14 @@ class [[nodiscard]] parallel_group {
   /// Errors: none of its own; each operation has its own among the results. Signatures of
   /// operations that carry an error have at most two more values.
   /// Cancellation: a request, or a stop of the coroutine, is passed to all operations. The group
-  /// still waits for their ends, so that no buffer is in use any more when it completes.
+  /// still waits for their ends, so that no buffer is in use any more when it completes. Neither
+  /// arrives if the entries of the coroutine's or handler's executor run in parallel
+  /// (docs/cancellation.md): use a strand there. The requests of the condition always do.
   /// Memory: one recycled block for the group, and one for each operation.
-  /// Thread: the operations end on the executor of the coroutine or handler, on a strand if its
-  /// entries run in parallel.
+  /// Thread: the operations start inside this call. They end, and the condition is called, on the
+  /// executor of the coroutine or handler, on a strand if its entries run in parallel. If the
+  /// condition throws, the exception passes through that executor, and the handler is destroyed
+  /// when all operations have ended.
   template <class Condition, class Token = deferred_t>
   auto async_wait(Condition condition, Token&& token = Token()) {
     return detail::launch(

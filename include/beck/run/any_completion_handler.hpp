@@ -136,8 +136,10 @@ class any_completion_handler<void(A...)> {
   /// Stores a handler. Throws what its allocator or its move constructor throws.
   template <class H>
     requires(!std::is_same_v<std::decay_t<H>, any_completion_handler> &&
-             completion_handler_for<std::decay_t<H>, void(A...)>)
+             detail::accepts_signature<std::decay_t<H>, void(A...)>)
   any_completion_handler(H&& handler) {
+    // Asked here: a wrapper that can be made of an any_completion_handler would ask itself above.
+    static_assert(completion_handler_for<std::decay_t<H>, void(A...)>);
     using stored = detail::stored_handler<std::decay_t<H>, A...>;
     stored_ = detail::make_for_handler<stored>(handler, static_cast<H&&>(handler));
     table_ = &stored::table;

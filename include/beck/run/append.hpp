@@ -33,7 +33,7 @@ class extending_handler {
  public:
   template <class H>
   extending_handler(H&& handler, std::tuple<V...>&& values)
-      : handler_(static_cast<H&&>(handler)), values_(static_cast<std::tuple<V...>&&>(values)) {}
+      : values_(static_cast<std::tuple<V...>&&>(values)), handler_(static_cast<H&&>(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   template <class... A>
   void operator()(A&&... a) {
@@ -49,8 +49,8 @@ class extending_handler {
   }
 
  private:
+  std::tuple<V...> values_;  // moved first: if that throws, the handler is still whole
   Handler handler_;
-  std::tuple<V...> values_;
 };
 
 template <values_place Place, class... V>
