@@ -47,7 +47,6 @@ struct manual_state {
 };
 class manual : public beck::op<manual, void(error_code, std::string)> {
  public:
-  static constexpr const char* waits_for = "manual";
   manual(beck::io_context& context, manual_state& state) : context_(&context), state_(&state) {}
   beck::any_io_executor get_executor() const { return context_->get_executor(); }
   void initiate(handler done) {
