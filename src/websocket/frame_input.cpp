@@ -255,9 +255,10 @@ task<error_code> frame_input::read_to_end(std::shared_ptr<session> self) {
   in.is_closed_ = true;
   progress found = in.next_part();
   while (found != progress::over) {
-    in.input_.consume(std::exchange(in.part_bytes_, 0));
-    in.has_part_ = false;
-    if (found == progress::more) {
+    if (found == progress::part) {
+      in.input_.consume(in.part_bytes_);
+      in.has_part_ = false;
+    } else {
       auto got = co_await in.receive(mutable_buffer());
       if (got.error() && !self->is_lost()) co_return got.error();  // cancelled
       if (got.error()) break;

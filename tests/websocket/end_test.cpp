@@ -229,6 +229,18 @@ CONFORMANCE(
   CHECK(data.view() == "cdef");
 }
 
+CONFORMANCE("websocket: a close behind a message that was read waits for the peer's close") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  CHECK(!s.run(s.client().write(text, as_buffer("abc"))).error());
+  CHECK(s.run(read_text(s.server())) == "abc");
+  std::optional<std::string> end;
+  s.start(read_text(s.client()), end);
+  CHECK(!s.run(s.server().close(close_code::unsupported)).error());
+  s.ends.run_until([&] { return end.has_value(); });
+  CHECK(s.client().peer_code() == close_code::unsupported);
+}
+
 CONFORMANCE("websocket: a stream that gets another connection cuts its own") {
   pair_site s;
   REQUIRE(!s.connect());

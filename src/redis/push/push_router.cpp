@@ -14,8 +14,8 @@
 namespace beck::redis::detail {
 namespace {
 
-constexpr std::uint8_t attempts_max = 16;   // at one name, 10 s in all
-constexpr std::size_t commands_max = 1024;  // of one exchange
+constexpr std::uint8_t attempts_max = 16;            // at one name, 10 s in all
+constexpr std::size_t exchange_commands_max = 1024;  // of one exchange
 
 void end_waits(topic& of) noexcept {
   while (add_wait* const each = of.waits.front()) each->call->end_wait(*each);
@@ -109,7 +109,7 @@ exchange* push_router::next_commands() {
   }
   if (due_.empty()) return nullptr;
   auto made = std::make_unique<commands>(*this, ++fences_);
-  while (topic* const one = made->size() < commands_max ? due_.take() : nullptr) {
+  while (topic* const one = made->size() < exchange_commands_max ? due_.take() : nullptr) {
     const bool is_wanted = !one->members.empty();
     if (one->state == topic_state::off && !is_wanted) {
       topics_.erase(*one);
