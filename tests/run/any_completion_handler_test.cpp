@@ -54,7 +54,7 @@ TEST_CASE("any_completion_handler calls the handler once, and is empty then") {
   CHECK(handler);
   CHECK(handler != nullptr);
   auto moved = std::move(handler);
-  CHECK_FALSE(handler);  // NOLINT(bugprone-use-after-move)
+  CHECK_FALSE(handler);
   moved(std::make_unique<int>(3), "text");
   CHECK(moved == nullptr);
   CHECK(life.calls == 1);

@@ -89,6 +89,7 @@ task<error_code> client_exchange::make_attempt() {
   if (!attempt_->may_retry(ec)) co_return ec;
   pool_->counters().retries.add();
   place at = attempt_->surrender();
+  attempt_.reset();
   attempt_.emplace(request_, pool_->bounds());
   ec = co_await make_connection(std::move(at));
   if (ec) co_return ec;
@@ -139,6 +140,7 @@ void client_exchange::begin(std::shared_ptr<client_connection> with) {
 bool client_exchange::redirect(error_code& ec) {
   if (!request_.follow(response().head(), pool_->bounds().redirects, ec)) return false;
   abandon();
+  attempt_.reset();
   attempt_.emplace(request_, pool_->bounds());
   pool_->counters().redirects.add();
   return true;

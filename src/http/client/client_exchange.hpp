@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/ref_count.hpp>
 
 #include "http/client/client_attempt.hpp"
@@ -81,10 +81,11 @@ class client_exchange {
   beck::detail::ref_count shares_;
   std::shared_ptr<client_pool> pool_;
   client_request request_;
-  std::optional<client_attempt> attempt_;  // always one; a retry and a redirect replace it
-  error_code failed_;                      // the call, or its body
-  std::string failure_text_;               // of the stream
-  bool is_finishing_ = false;              // the call has ended the request
+  // always one; a retry and a redirect replace it
+  beck::detail::deferred_init<client_attempt> attempt_;
+  error_code failed_;          // the call, or its body
+  std::string failure_text_;   // of the stream
+  bool is_finishing_ = false;  // the call has ended the request
   call_operation operation_ = call_operation::none;
 };
 

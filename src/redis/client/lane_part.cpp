@@ -39,6 +39,8 @@ constexpr beck::detail::transition_table<lane_state, 4> lane_transitions = [] {
 lane_part::lane_part(link& of, link& home) noexcept
     : link_(of), home_(home), turn_(home.lanes()->turn()) {}
 
+lane_part::~lane_part() { in_pool.unlink(); }
+
 void lane_part::change(lane_event event) noexcept { advance(state_, event, lane_transitions); }
 
 error_code lane_part::check(const arguments& command, bool is_whole) noexcept {

@@ -40,7 +40,7 @@ class lane_part {
   /// Makes the part of `of`, to the server of the client `home`.
   lane_part(link& of, link& home) noexcept;
   /// Leaves the pool before the share of the client is dropped, which owns it.
-  ~lane_part() { in_pool.unlink(); }
+  ~lane_part();
 
   link& owner() const noexcept { return link_; }
   lane_state state() const noexcept { return state_; }
