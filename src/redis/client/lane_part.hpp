@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include <beck/base/assert.hpp>
 #include <beck/coro/event.hpp>
