@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pool of a client: reuse, waiting, redirects, responses that nobody reads, and what an
-// exchange costs.
+// The pool of a client: reuse, waiting, redirects, responses whose bodies are not read, and the
+// cost of an exchange.
 #include <beck/http/client.hpp>
 
 #include <beck/net/local.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The options of an io_context in a conformance case: the settings that the case gives, and the
-// backend that it runs on, unless it gives one.
+// Makes the options of an io_context in a conformance case. The backend is that on which the case
+// runs, unless the case sets another one.
 #pragma once
 
 #include <beck/io/io_context.hpp>

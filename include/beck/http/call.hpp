@@ -110,10 +110,10 @@ class call {
 
   /// Writes a part of the body; the first call connects and sends the head. Completes with
   /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
-  /// Errors: broken_pipe if the server takes no more: it has responded with an error, or the
-  /// connection is gone; async_finish() then gives its response, or the reason. message_size beyond
-  /// content_length(); invalid_argument behind async_finish(). Those of a connection that is not
-  /// made.
+  /// Errors: broken_pipe if the server takes no more of the body, because it has responded with an
+  /// error or the connection is gone: async_finish() completes with that response, or with the
+  /// error of the connection. message_size beyond content_length(); invalid_argument behind
+  /// async_finish(); those of connecting.
   /// Does not read the body of a response that comes early: with a server that needs more than 64
   /// KiB of it to be received before it takes more of the request, the write and the call end with
   /// send_late, after client_options::send_timeout. Cancellation: ends with operation_aborted; no

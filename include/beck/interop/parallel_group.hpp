@@ -200,110 +200,97 @@ any_io_executor executor_of_operation(const Op& operation) {
 
 }  // namespace functions
 
-/// A group of operations of any types.
-template <class Handler, class Condition, class... Ops>
-class fixed_group final : public group_run {
+/// The places of operations of any types.
+template <class... Ops>
+class fixed_members {
  public:
-  static void run(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations) {
-    auto* self = detail::make_for_handler<fixed_group>(
-        done, static_cast<Handler&&>(done), static_cast<Condition&&>(condition),
-        static_cast<std::tuple<Ops...>&&>(operations));
-    self->open(self->done_.get_executor(), self->order_.data(), sizeof...(Ops));
-  }
+  using operations = std::tuple<Ops...>;
+  using order_type = std::array<std::size_t, sizeof...(Ops)>;
+  using signature = typename group_signature<order_type, typename Ops::signature...>::type;
 
-  fixed_group(Handler&& done, Condition&& condition, std::tuple<Ops...>&& operations)
-      : done_(static_cast<Handler&&>(done)),
-        condition_(static_cast<Condition&&>(condition)),
-        operations_(static_cast<std::tuple<Ops...>&&>(operations)) {}
+  explicit fixed_members(const operations&) noexcept {}
+  std::size_t* order() noexcept { return order_.data(); }
+  std::size_t size() const noexcept { return sizeof...(Ops); }
 
- private:
-  template <std::size_t... I>
-  void start_each(std::size_t& next, std::index_sequence<I...>) {
-    (std::get<I>(members_).start(*this, next++, static_cast<Ops&&>(std::get<I>(operations_)),
-                                 condition_),
-     ...);
+  /// Starts each operation; `next` counts them, the one that throws included.
+  template <class Condition>
+  void start(group_run& group, operations& all, Condition& condition, std::size_t& next) {
+    const auto start_each = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (std::get<I>(members_).start(group, next++, static_cast<Ops&&>(std::get<I>(all)), condition),
+       ...);
+    };
+    start_each(std::index_sequence_for<Ops...>());
   }
-  void start_members(std::size_t& next) override {
-    start_each(next, std::index_sequence_for<Ops...>());
-  }
-  void emit(cancellation_type type) override {
+  void emit(cancellation_type type) {
     std::apply([type](auto&... member) { (member.emit(type), ...); }, members_);
   }
-  void finish(bool lost) override {
-    const freeing at_end{this};
-    if (lost) return;
-    std::apply(done_, std::apply(
-                          [this](auto&... member) {
-                            return std::tuple_cat(std::make_tuple(order_), member.take()...);
-                          },
-                          members_));
-  }
-  void abandon() noexcept override { const Handler dropped(static_cast<Handler&&>(done_)); }
-  cancellation_slot slot() const noexcept override { return done_.get_cancellation_slot(); }
-
-  struct freeing {
-    fixed_group* group;
-    ~freeing() {
-      group->~fixed_group();
-      detail::free_block(group);
-    }
-  };
-
-  Handler done_;
-  Condition condition_;
-  std::tuple<Ops...> operations_;
-  std::tuple<group_member<typename Ops::signature>...> members_;
-  std::array<std::size_t, sizeof...(Ops)> order_{};
-};
-
-/// The signature of a group of equal operations: vectors, in the order of the operations.
-template <class Signature>
-struct range_signature;
-template <class... A>
-struct range_signature<void(A...)> {
-  using type = void(std::vector<std::size_t>, std::vector<A>...);
-  using results = std::tuple<std::vector<A>...>;
-};
-
-/// A group of operations of one type.
-template <class Handler, class Condition, class Op>
-class range_group final : public group_run {
- public:
-  static void run(Handler&& done, Condition&& condition, std::vector<Op>&& operations) {
-    const std::size_t count = operations.size();
-    std::vector<std::size_t> order(count);
-    std::vector<group_member<typename Op::signature>> members(count);
-    auto* self = detail::make_for_handler<range_group>(done, static_cast<Handler&&>(done),
-                                                       static_cast<Condition&&>(condition),
-                                                       static_cast<std::vector<Op>&&>(operations));
-    self->members_.swap(members);
-    self->order_.swap(order);
-    self->open(self->done_.get_executor(), self->order_.data(), count);
+  /// Returns the arguments of the handler.
+  auto take() {
+    return std::apply(
+        [this](auto&... member) {
+          return std::tuple_cat(std::make_tuple(order_), member.take()...);
+        },
+        members_);
   }
 
-  range_group(Handler&& done, Condition&& condition, std::vector<Op>&& operations)
-      : done_(static_cast<Handler&&>(done)),
-        condition_(static_cast<Condition&&>(condition)),
-        operations_(static_cast<std::vector<Op>&&>(operations)) {}
+  /// Returns the executor of the first operation that has one.
+  static any_io_executor executor_of(const operations& all) {
+    any_io_executor found;
+    const auto has_one = [&found](const auto& operation) {
+      found = detail::executor_of_operation(operation);
+      return static_cast<bool>(found);
+    };
+    std::apply([&](const Ops&... each) { static_cast<void>((has_one(each) || ...)); }, all);
+    return found;
+  }
 
  private:
-  void start_members(std::size_t& next) override {
-    while (next < operations_.size()) {
+  std::tuple<group_member<typename Ops::signature>...> members_;
+  order_type order_{};
+};
+
+/// A column for each value of the signature of equal operations.
+template <class Signature>
+struct range_results;
+template <class... A>
+struct range_results<void(A...)> {
+  using signature = void(std::vector<std::size_t>, std::vector<A>...);
+  using columns = std::tuple<std::vector<A>...>;
+};
+
+/// The places of operations of one type.
+template <class Op>
+class range_members {
+ public:
+  using operations = std::vector<Op>;
+  using signature = typename range_results<typename Op::signature>::signature;
+
+  explicit range_members(const operations& all) : members_(all.size()), order_(all.size()) {}
+  std::size_t* order() noexcept { return order_.data(); }
+  std::size_t size() const noexcept { return order_.size(); }
+
+  template <class Condition>
+  void start(group_run& group, operations& all, Condition& condition, std::size_t& next) {
+    while (next < all.size()) {
       const std::size_t index = next++;
-      members_[index].start(*this, index, static_cast<Op&&>(operations_[index]), condition_);
+      members_[index].start(group, index, static_cast<Op&&>(all[index]), condition);
     }
   }
-  void emit(cancellation_type type) override {
+  void emit(cancellation_type type) {
     for (auto& member : members_) member.emit(type);
   }
-  void finish(bool lost) override {
-    const freeing at_end{this};
-    if (lost) return;
-    typename range_signature<typename Op::signature>::results all;
+  auto take() {
+    typename range_results<typename Op::signature>::columns all;
     std::apply([this](auto&... column) { (column.reserve(members_.size()), ...); }, all);
     for (auto& member : members_) add(member.take(), all);
-    std::apply(done_, std::tuple_cat(std::make_tuple(std::move(order_)), std::move(all)));
+    return std::tuple_cat(std::make_tuple(std::move(order_)), std::move(all));
   }
+
+  static any_io_executor executor_of(const operations& all) {
+    return detail::executor_of_operation(all.front());
+  }
+
+ private:
   template <class Row, class Columns>
   static void add(Row&& row, Columns& columns) {
     std::apply(
@@ -312,79 +299,77 @@ class range_group final : public group_run {
         },
         columns);
   }
-  void abandon() noexcept override { const Handler dropped(static_cast<Handler&&>(done_)); }
-  cancellation_slot slot() const noexcept override { return done_.get_cancellation_slot(); }
 
-  struct freeing {
-    range_group* group;
-    ~freeing() {
-      group->~range_group();
-      detail::free_block(group);
-    }
-  };
-
-  Handler done_;
-  Condition condition_;
-  std::vector<Op> operations_;
   std::vector<group_member<typename Op::signature>> members_;
   std::vector<std::size_t> order_;
 };
 
-/// The operation of parallel_group::async_wait().
-template <class Condition, class... Ops>
-class [[nodiscard]] group_wait
-    : public op<group_wait<Condition, Ops...>,
-                typename group_signature<std::array<std::size_t, sizeof...(Ops)>,
-                                         typename Ops::signature...>::type> {
+/// A group under way, in a block of its own.
+template <class Handler, class Condition, class Members>
+class group final : public group_run {
  public:
-  static constexpr const char* waits_for = "parallel group";
+  using operations = typename Members::operations;
 
-  group_wait(std::tuple<Ops...>&& operations, Condition&& condition)
-      : operations_(static_cast<std::tuple<Ops...>&&>(operations)),
-        condition_(static_cast<Condition&&>(condition)) {}
-  any_io_executor get_executor() const {
-    any_io_executor found;  // of the first operation that has one
-    std::apply(
-        [&](const Ops&... operations) {
-          static_cast<void>(
-              ((found = detail::executor_of_operation(operations), static_cast<bool>(found)) ||
-               ...));
-        },
-        operations_);
-    return found;
+  static void run(Handler&& done, Condition&& condition, operations&& all) {
+    auto* self = detail::make_for_handler<group>(done, static_cast<Handler&&>(done),
+                                                 static_cast<Condition&&>(condition),
+                                                 static_cast<operations&&>(all));
+    self->open(self->done_.get_executor(), self->members_.order(), self->members_.size());
   }
-  void initiate(typename group_wait::handler done) {
-    fixed_group<typename group_wait::handler, Condition, Ops...>::run(
-        static_cast<typename group_wait::handler&&>(done), static_cast<Condition&&>(condition_),
-        static_cast<std::tuple<Ops...>&&>(operations_));
-  }
+
+  group(Handler&& done, Condition&& condition, operations&& all)
+      : condition_(static_cast<Condition&&>(condition)),
+        operations_(static_cast<operations&&>(all)),
+        members_(operations_),
+        done_(static_cast<Handler&&>(done)) {}
 
  private:
-  std::tuple<Ops...> operations_;
+  /// Destroys the group at the end of a scope.
+  struct freeing {
+    group* self;
+    ~freeing() {
+      self->~group();
+      detail::free_block(self);
+    }
+  };
+
+  void start_members(std::size_t& next) override {
+    members_.start(*this, operations_, condition_, next);
+  }
+  void emit(cancellation_type type) override { members_.emit(type); }
+  void finish(bool lost) override {
+    const freeing at_end{this};
+    if (!lost) std::apply(done_, members_.take());
+  }
+  void abandon() noexcept override { const Handler dropped(static_cast<Handler&&>(done_)); }
+  cancellation_slot slot() const noexcept override { return done_.get_cancellation_slot(); }
+
   Condition condition_;
+  operations operations_;
+  Members members_;
+  Handler done_;
 };
 
-/// The operation of ranged_parallel_group::async_wait().
-template <class Condition, class Op>
-class [[nodiscard]] range_wait
-    : public op<range_wait<Condition, Op>, typename range_signature<typename Op::signature>::type> {
+/// The operation of async_wait() of both kinds of groups.
+template <class Condition, class Members>
+class [[nodiscard]] group_wait
+    : public op<group_wait<Condition, Members>, typename Members::signature> {
  public:
   static constexpr const char* waits_for = "parallel group";
+  using operations = typename Members::operations;
 
-  range_wait(std::vector<Op>&& operations, Condition&& condition)
-      : operations_(static_cast<std::vector<Op>&&>(operations)),
+  group_wait(operations&& all, Condition&& condition)
+      : operations_(static_cast<operations&&>(all)),
         condition_(static_cast<Condition&&>(condition)) {}
-  any_io_executor get_executor() const {
-    return detail::executor_of_operation(operations_.front());
-  }
-  void initiate(typename range_wait::handler done) {
-    range_group<typename range_wait::handler, Condition, Op>::run(
-        static_cast<typename range_wait::handler&&>(done), static_cast<Condition&&>(condition_),
-        static_cast<std::vector<Op>&&>(operations_));
+  any_io_executor get_executor() const { return Members::executor_of(operations_); }
+  void initiate(typename group_wait::handler done) {
+    group<typename group_wait::handler, Condition, Members>::run(
+        static_cast<typename group_wait::handler&&>(done), static_cast<Condition&&>(condition_),
+        static_cast<operations&&>(operations_));
   }
 
  private:
-  std::vector<Op> operations_;
+  operations operations_;
   Condition condition_;
 };
 
@@ -419,9 +404,9 @@ class [[nodiscard]] parallel_group {
   /// when all operations have ended.
   template <class Condition, class Token = deferred_t>
   auto async_wait(Condition condition, Token&& token = Token()) {
+    using wait = detail::group_wait<Condition, detail::fixed_members<Ops...>>;
     return detail::launch(
-        detail::group_wait<Condition, Ops...>(static_cast<std::tuple<Ops...>&&>(operations_),
-                                              static_cast<Condition&&>(condition)),
+        wait(static_cast<std::tuple<Ops...>&&>(operations_), static_cast<Condition&&>(condition)),
         static_cast<Token&&>(token));
   }
 
@@ -443,9 +428,9 @@ class [[nodiscard]] ranged_parallel_group {
   /// std::vector, in the order of the operations, for each value of their signature.
   template <class Condition, class Token = deferred_t>
   auto async_wait(Condition condition, Token&& token = Token()) {
+    using wait = detail::group_wait<Condition, detail::range_members<Op>>;
     return detail::launch(
-        detail::range_wait<Condition, Op>(static_cast<std::vector<Op>&&>(operations_),
-                                          static_cast<Condition&&>(condition)),
+        wait(static_cast<std::vector<Op>&&>(operations_), static_cast<Condition&&>(condition)),
         static_cast<Token&&>(token));
   }
 

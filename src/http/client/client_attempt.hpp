@@ -69,8 +69,8 @@ class client_attempt {
   bool may_retry(const error_code& ec) const noexcept;
   /// Closes the connection and returns its place. Requires a connection.
   place surrender() noexcept;
-  /// Reads what has arrived of a body that nobody reads: at its end the connection serves other
-  /// calls. Returns the error of the body.
+  /// Drops the bytes of the body that have arrived; the call reads no more of it. If they are the
+  /// last ones, the connection serves other calls. Returns the error of the body.
   error_code drop_rest();
   /// Closes the connection, if there is one.
   void close() noexcept;
