@@ -290,6 +290,26 @@ TEST_CASE("no end is taken while a group starts, wherever its executor runs") {
   CHECK(life.calls == 1);
 }
 
+TEST_CASE("an operation that has ended gets no request, although it listens still") {
+  beck::io_context context;
+  manual_state a;
+  int requests = 0;
+  auto listens_on = beck::async_initiate<const beck::deferred_t, void(error_code)>(
+      [&requests](auto done) {
+        beck::get_associated_cancellation_slot(done).assign(
+            [&requests](cancellation_type) { ++requests; });
+        std::move(done)(error_code());
+      },
+      beck::deferred);
+  make_parallel_group(std::move(listens_on), manual(context, a))
+      .async_wait(
+          beck::wait_for_one(),
+          beck::bind_executor(context, [](order_of_two, error_code, error_code, std::string) {}));
+  context.run();
+  CHECK(a.requests == 1);
+  CHECK(requests == 0);
+}
+
 TEST_CASE("a range of operations completes with vectors") {
   beck::io_context context;
   std::vector<manual_state> states(3);
