@@ -18,7 +18,7 @@
 namespace beck::http::detail {
 
 /// An attempt: it owns the connection from begin() until the response is whole, and both
-/// directions of the exchange on it. Functions return errors; its call decides what they end.
+/// directions of the exchange on it. Functions return errors; its call decides whether they end it.
 /// Thread: that of its call, of which it is a part.
 class client_attempt {
  public:
@@ -69,8 +69,8 @@ class client_attempt {
   bool may_retry(const error_code& ec) const noexcept;
   /// Closes the connection and returns its place. Requires a connection.
   place surrender() noexcept;
-  /// Reads what has arrived of a body that nobody reads: at its end the connection serves other
-  /// calls. Returns the error of the body.
+  /// Drops the part of the body that has arrived, without a reader. At the end of the body the
+  /// connection serves other calls. Returns the error of the body.
   error_code drop_rest();
   /// Closes the connection, if there is one.
   void close() noexcept;
