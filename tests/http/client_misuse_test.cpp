@@ -177,6 +177,55 @@ CONFORMANCE("http client: a write behind the start of a whole body takes no byte
   CHECK(s.server.requests.at(0).body == "123456789");
 }
 
+CONFORMANCE(
+    "http client: a target that is refused while a write waits for a connection ends both") {
+  enum class way { at_once, old_connection, new_connection };
+  for (const way by : {way::at_once, way::old_connection, way::new_connection}) {
+    CAPTURE(static_cast<int>(by));
+    client_site s({.per_origin = 1});
+    if (by != way::at_once) {
+      s.start("/busy");
+      s.run_until([&] { return s.server.requests.size() == 1; });
+    }
+    http::call c(*s.web, http::method::post, s.url());
+    ending part;
+    c.async_write_some(beck::buffer("part", 4), part.note());
+    if (by != way::at_once) s.settle();
+    REQUIRE(part.count == 0);
+    c.target("no target");
+    if (by == way::old_connection) s.server.push(0, ok("x"));
+    if (by == way::new_connection) s.server.close(0);
+    s.run_until([&] { return part.count == 1; });
+    CHECK(part.ec == http::client_error::bad_url);
+    CHECK(part.bytes == 0);
+    CHECK(s.finish(c.async_finish()).ec == http::client_error::bad_url);
+    s.settle();
+    CHECK(s.server.requests.size() == (by == way::at_once ? 0 : 1));
+    CHECK(s.web->stats().connections == 0);
+  }
+}
+
+CONFORMANCE("http client: a call may expect 100 Continue as long as its write has no connection") {
+  client_site s({.per_origin = 1});
+  s.server.continues = true;
+  s.start("/busy");
+  s.run_until([&] { return s.server.requests.size() == 1; });
+  http::call c(*s.web, http::method::post, s.url());
+  ending part;
+  c.async_write_some(beck::buffer("part", 4), part.note());
+  s.settle();
+  REQUIRE(part.count == 0);
+  c.expect_continue();
+  s.server.push(0, ok("x"));
+  s.run_until([&] { return part.count == 1; });
+  CHECK(!part.ec);
+  s.server.will(ok("y"));
+  CHECK(s.finish(c.async_finish()).body == "y");
+  REQUIRE(s.server.requests.size() == 2);
+  CHECK(s.server.requests[1].body == "part");
+  CHECK(contains(s.server.requests[1].head, "Expect: 100-continue\r\n"));
+}
+
 CONFORMANCE("http client: a stream that is taken over after its client is gone is a closed one") {
   client_site s;
   s.server.will("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nfirst");

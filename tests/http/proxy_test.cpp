@@ -71,7 +71,7 @@ struct chain {
   std::deque<outcome> outcomes;
 };
 
-/// Responses with the fields that it got.
+/// Responds with the fields that it got.
 void say_fields(http::request& q, http::response& r) {
   std::string text(q.target());
   for (const http::field_view f : q.head())

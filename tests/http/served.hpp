@@ -198,10 +198,10 @@ inline std::string get(std::string_view path, std::string_view more = {}) {
 }
 inline std::string last_get(std::string_view path) { return get(path, "Connection: close\r\n"); }
 
-/// Responses with the path of the request.
+/// Responds with the path of the request.
 inline void say_path(request& q, response& r) { r.send(q.path()); }
 
-/// Responses with the number of bytes of the body.
+/// Responds with the number of bytes of the body.
 inline task<> count_body(request& q, response& r) {
   std::size_t total = 0;
   char part[100];

@@ -122,7 +122,7 @@ CONFORMANCE_ON(kernel, "tls cost: the tickets of a handshake go out with the fir
 }
 
 CONFORMANCE_ON(kernel,
-               "tls cost: tickets leave when the server waits for more before it responses") {
+               "tls cost: tickets leave when the server waits for more before it responds") {
   std::string body;
   counted c(
       [&](http::request& q, http::response& r) -> beck::task<> {

@@ -48,7 +48,7 @@ void client_attempt::begin(std::shared_ptr<client_connection> with) {
   output_.begin(*connection_);
 }
 
-/// Parses what has come: see received_response::parse_head().
+/// Parses the received bytes: see received_response::parse_head().
 parse_status client_attempt::parse_head() {
   const bool had_head = response_.has_head();
   const parse_status parsed = response_.parse_head(connection_->input(), request_);
@@ -81,7 +81,7 @@ bool client_attempt::write_ready(const_buffer data, std::size_t& bytes, error_co
   if (c.out().size() >= unsent_max) return false;
   bytes = output_.write(c, data, unsent_max);
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
-  // An early body waits in the socket, but for a part of it: nobody reads it during the request.
+  // An early body waits in the socket, but for a part of it: no read takes it during the request.
   if (!response_.is_upgraded() && c.input().view().size() < unsent_max) c.input().want_more();
   return true;
 }
@@ -253,7 +253,7 @@ place client_attempt::surrender() noexcept {
 error_code client_attempt::drop_rest() {
   error_code ec;
   while (connection_ != nullptr && response_.has_head() && decode(ec))
-    response_.body().drop(connection_->input());  // what has arrived
+    response_.body().drop(connection_->input());
   return ec;
 }
 

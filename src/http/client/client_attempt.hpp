@@ -18,7 +18,7 @@
 namespace beck::http::detail {
 
 /// An attempt: it owns the connection from begin() until the response is whole, and both
-/// directions of the exchange on it. Functions return errors; its call decides what they end.
+/// directions of the exchange on it. Functions return errors; its call decides whether they end it.
 /// Thread: that of its call, of which it is a part.
 class client_attempt {
  public:

@@ -103,8 +103,7 @@ task<error_code> client_exchange::get_connection() {
   const origin_key key(request_.to);
   granted got;
   error_code ec = co_await pool_->acquire(key.view(), got);
-  if (!ec && (attempt_->output().is_begun() || failed_))
-    ec = error::operation_aborted;  // by another operation
+  if (!ec) ec = begin_error();
   if (ec) co_return ec;
   if (got.connection != nullptr) {
     begin(std::move(got.connection));
@@ -118,12 +117,20 @@ task<error_code> client_exchange::get_connection() {
 task<error_code> client_exchange::make_connection(place at) {
   failure_text_.clear();
   auto made = co_await pool_->connect(std::move(at), request_.to, failure_text_);
-  if (!made.error() && (attempt_->output().is_begun() || failed_)) {  // by another operation
+  if (made.error()) co_return made.error();
+  if (const error_code ec = begin_error(); ec) {
     made.value_->close();
-    co_return error::operation_aborted;
+    co_return ec;
   }
-  if (!made.error()) begin(std::move(made.value_));
-  co_return made.error();
+  begin(std::move(made.value_));
+  co_return error_code();
+}
+
+/// Returns the error of an attempt that cannot begin any more after a wait: another operation has
+/// begun or ended the call, or the caller has changed the target to one that no server takes.
+error_code client_exchange::begin_error() const noexcept {
+  if (attempt_->output().is_begun() || failed_) return error::operation_aborted;
+  return request_.check();
 }
 
 /// Begins the attempt. Without memory for the head the call has failed.
@@ -175,15 +182,15 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   error_code ec;
   const operation_turn turn(x, call_operation::write);
   if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
-  const bool expects_continue = x.request_.expects_continue;
   if (attempt.connection() == nullptr && !x.failed_ && !attempt.output().is_begun()) {
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     ec = x.request_.check();
     if (!ec) ec = co_await x.get_connection();
     if (ec && ec != error::operation_aborted) x.fail(ec);
-    if (!ec && expects_continue) attempt.connection()->flush();
+    if (!ec && x.request_.expects_continue) attempt.connection()->flush();
   }
-  if (!ec && expects_continue && !x.response().is_continued() && attempt.connection() != nullptr)
+  if (!ec && x.request_.expects_continue && !x.response().is_continued() &&
+      attempt.connection() != nullptr)
     ec = co_await attempt.wait_for_continue();
   while (!ec && !x.write_ready(data, bytes, ec)) {
     const std::shared_ptr<client_connection> c = attempt.connection();
@@ -286,8 +293,8 @@ void client_exchange::fail(error_code ec) noexcept {
   attempt_->fail();
 }
 
-/// Notes the error of the call, or of its body, closes the connection, and keeps what its stream
-/// says about that.
+/// Notes the error of the call, or of its body, closes the connection, and keeps the sentence of
+/// its stream.
 void client_exchange::fail_body(error_code ec) noexcept {
   failed_ = ec;
   if (attempt_->connection() == nullptr) return;

@@ -73,6 +73,7 @@ class client_exchange {
   task<error_code> make_attempt();
   task<error_code> get_connection();
   task<error_code> make_connection(place at);
+  error_code begin_error() const noexcept;
   void begin(std::shared_ptr<client_connection> with);
   bool redirect(error_code& ec);
   void decode() noexcept;

@@ -76,8 +76,8 @@ struct client_request {
   /// Changes this into the request that a redirect asks for. Returns false if `from` is the result
   /// of the call, or with an error above `redirects_max` redirects. Throws std::bad_alloc.
   bool follow(const response_head& from, unsigned redirects_max, error_code& ec);
-  /// Returns a sentence with the method, the origin and an error of the call. `more`: what the
-  /// stream says about it. Throws std::bad_alloc.
+  /// Returns a sentence with the method, the origin and an error of the call. `more`: the sentence
+  /// of the stream. Throws std::bad_alloc.
   std::string error_text(const error_code& failed, std::string_view more) const;
 
   block_text url_text;

@@ -46,8 +46,8 @@ class received_response {
   /// Returns whether "100 Continue" has come, or is not waited for any more.
   bool is_continued() const noexcept { return is_continued_; }
   void stop_continue_wait() noexcept { is_continued_ = true; }
-  /// Parses what has come, and removes heads from the input, also those of 1xx. Returns `more`
-  /// until the head of the response is there; `refused` with an error(). Throws std::bad_alloc.
+  /// Parses the input, and removes heads from it, also those of 1xx. Returns `more` until the head
+  /// of the response is there; `refused` with an error(). Throws std::bad_alloc.
   parse_status parse_head(client_input& from, const client_request& asked);
   /// Returns why the head was refused; no error if it was not.
   const error_code& error() const noexcept { return error_; }

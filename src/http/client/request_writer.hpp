@@ -39,7 +39,8 @@ class request_writer {
   /// Sends a body that is given whole, and that has waited.
   void send_body(client_connection& to);
   /// Sends a part of a stream. Returns the number of bytes that it has taken: at least one, at most
-  /// `bytes_max` and what is missing. Requires that something is.
+  /// `bytes_max` and the rest of the promised length. Requires is_begun(), !is_whole(), data that
+  /// is not empty, and is_short() if a length was promised.
   std::size_t write(client_connection& to, const_buffer data, std::size_t bytes_max);
   /// Ends a stream; flush() of the connection sends its end. Requires !is_short().
   void end(client_connection& to);

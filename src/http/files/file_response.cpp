@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Responses with an open file: chooses its compressed form, evaluates conditions and ranges.
+// Responds with an open file: chooses its compressed form, evaluates conditions and ranges.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -142,7 +142,7 @@ task<> send_body(file_call call, file_object& file, std::uint64_t size, std::str
   co_await send_ranges(call, file, ranges, texts);
 }
 
-/// Responses with a file that the kernel generates. Its size, its time and so its tag do not
+/// Responds with a file that the kernel generates. Its size, its time and so its tag do not
 /// describe the contents, so it has no conditions and no ranges.
 task<> send_generated(file_call call, file_object& file, std::string_view type) {
   call.r.set(field::content_type, type);

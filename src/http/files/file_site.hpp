@@ -102,9 +102,9 @@ struct file_call {
   response& r;
 };
 
-/// Responses with a status and a line of text.
+/// Responds with a status and a line of text.
 void say(response& r, status what, std::string_view text);
-/// Responses with the status that fits an error of opening or reading a file.
+/// Responds with the status that fits an error of opening or reading a file.
 void say_error(response& r, const error_code& ec);
 /// Returns whether an error means that there is no such file.
 bool is_absence(const error_code& ec) noexcept;
@@ -113,10 +113,10 @@ bool is_absence(const error_code& ec) noexcept;
 /// generates the contents of files of procfs and sysfs during reads. Reads at most twice, one byte
 /// each.
 task<bool> has_false_size(file_object& file, std::uint64_t bytes);
-/// Responses with a regular file that is open, or with its compressed form.
+/// Responds with a regular file that is open, or with its compressed form.
 task<> send_found_file(file_call call, const std::string& name, file_object& file,
                        file_status status);
-/// Responses with a page that lists a folder; `name` is "." for the root.
+/// Responds with a page that lists a folder; `name` is "." for the root.
 task<> send_listing(file_call call, const std::string& name);
 
 }  // namespace beck::http::detail

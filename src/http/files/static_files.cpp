@@ -34,7 +34,7 @@ std::string in_lower_case(std::string_view text) {
 /// Returns whether a segment of a path begins with a dot.
 bool is_hidden(std::string_view path) noexcept { return path.find("/.") != std::string_view::npos; }
 
-/// Responses with 405, or to OPTIONS with the list of methods.
+/// Responds with 405, or to OPTIONS with the list of methods.
 void say_methods(request& q, response& r) {
   r.set(field::allow, "GET, HEAD, OPTIONS");
   if (q.method() == method::options) {
@@ -66,7 +66,7 @@ open_site& open_here(const file_site& site, connection& on, error_code& ec) {
   return open;
 }
 
-/// Responses to a path without a slash at its end.
+/// Responds to a path without a slash at its end.
 task<> answer_file(file_call call, std::string name) {
   auto found = co_await call.open.files.open(call.open.root, name);
   open_file& file = *found.value_;
@@ -81,7 +81,7 @@ task<> answer_file(file_call call, std::string name) {
   }
 }
 
-/// Responses to a path with a slash at its end. `folder`: the path without it; empty for the root.
+/// Responds to a path with a slash at its end. `folder`: the path without it; empty for the root.
 task<> answer_folder(file_call call, std::string folder) {
   const file_settings& settings = call.site.settings;
   if (!settings.index.empty()) {

@@ -302,8 +302,7 @@ parse_status head_parser::parse_trailers(bare_text text) noexcept {
   return parse_fields(text, line_marks());
 }
 
-// --- responses
-// -------------------------------------------------------------------------------------
+// --- responses -----------------------------------------------------------------------------------
 
 template <class Text>
 BECK_INLINE parse_status head_parser::response(Text text, method asked) noexcept {

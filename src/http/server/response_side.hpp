@@ -95,8 +95,7 @@ class response_side {
                                                   std::uint64_t bytes);
 
   // --- for the connection
-  /// Responses with a text of the server itself, and drops the fields and the status of the
-  /// handler.
+  /// Responds with a text of the server itself, and drops the fields and the status of the handler.
   void answer(http::status status, std::string_view text);
   /// Ends the response of a handler that has ended without an exception.
   void finish();

@@ -129,6 +129,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
         const bool room = co_await w.room_.wait();
         if (!room) break;
       }
+      if (w.cut_.is_set()) break;  // accepted while the grace ended, if a handler held the loop
       w.begin(one, from.layer());
     } catch (const std::bad_alloc&) {
       pause = memory_pause;  // one connection is dropped
