@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <new>
 #include <ostream>
 #include <span>
 #include <stdexcept>
@@ -209,6 +210,33 @@ TEST_CASE("redis: a command that throws while it is written leaves the request a
   q.push("Y", "z");
   CHECK(q.bytes() == before + wire_of({"Y", "z"}));
   for (const arguments command : q) CHECK(command.mark_count() == 0);
+}
+
+TEST_CASE("redis: a request that cannot be copied into another one leaves that one empty") {
+  NEEDS_ALLOCATION_FAULTS();
+  request from;
+  for (int i = 0; i < 100; ++i) from.push("SET", key("key"), i);
+  int faults = 0;
+  for (int n = 1;; ++n) {
+    request to;
+    to.push("GET", key("k"));
+    bool fired = false;
+    {
+      beck::test::allocation_fault fault(n);
+      try {
+        to = from;
+      } catch (const std::bad_alloc&) {
+        fired = true;
+      }
+    }
+    CHECK(to.size() == (fired ? 0 : from.size()));
+    to.push("GET", "next");
+    const std::string before(fired ? std::string_view() : from.bytes());
+    CHECK(to.bytes() == before + wire_of({"GET", "next"}));
+    if (!fired) break;
+    ++faults;
+  }
+  CHECK(faults == 2);  // the bytes, and the marks
 }
 
 TEST_CASE("redis: a request that is filled again allocates nothing") {

@@ -152,6 +152,25 @@ TEST_CASE("redis: outcomes of a cut pipeline, one by one") {
   CHECK(redis.commands.text() == "");
 }
 
+TEST_CASE("redis: replies to commands that were not sent count, and only the others go again") {
+  ledger commands;
+  scripted_exchange one(commands, 0, "sss", false);
+  detail::session session({}, nullptr);
+  session.connected(0);
+  session.set_ready();
+  session.submit(one, 0);
+  beck::const_buffer parts[detail::session::parts_max];
+  CHECK(session.gather(parts) == 1);
+  session.wrote(one.bytes() / 3);
+  CHECK(!session.received("$1\r\n0\r\n$1\r\n1\r\n", 0));  // the second one is early
+  CHECK(session.is_answered());
+  session.lost(connection_reset(), 1);
+  CHECK(one.is_under_way());
+  CHECK(one.answered() == 2);
+  session.cancel(one, cancelled());
+  CHECK(one.outcomes() == "een");
+}
+
 TEST_CASE("redis: a command whose last byte was written may have run, and the next one has not") {
   for (const bool is_whole : {false, true}) {
     scripted_redis redis;

@@ -287,6 +287,20 @@ class request {
   request() noexcept = default;
   /// As above, with other limits.
   explicit request(const request_limits& most) noexcept : limits_(most) {}
+  request(const request&) = default;
+  request(request&&) noexcept = default;
+  /// Copies commands, error and limits. Throws std::bad_alloc; then the request is empty.
+  request& operator=(const request& other) {
+    if (this == &other) return *this;
+    clear();
+    bytes_ = other.bytes_;
+    marks_ = other.marks_;
+    limits_ = other.limits_;
+    writer_ = other.writer_;  // last: it counts the bytes of both stores
+    return *this;
+  }
+  request& operator=(request&&) noexcept = default;
+  ~request() = default;
 
   /// Adds a command. Throws std::bad_alloc, and exceptions of iterators; then nothing was added.
   /// Requires arguments that are not views of this request: its bytes move while it grows.

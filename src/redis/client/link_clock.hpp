@@ -25,7 +25,7 @@ class link_clock {
   void start();
   /// Looks at the times now, because something has changed.
   void look() noexcept { timer_.cancel(); }
-  /// Looks when what has come at `now` asks for it, if that is before the next look.
+  /// Looks now, if the bytes that came at `now` have set a time before the next look.
   void look_after_input(std::int64_t now) noexcept;
   /// Notes that a socket that was full has taken bytes, or that nothing was to be expected.
   void note_written(std::int64_t now) noexcept { wrote_at_ = now; }

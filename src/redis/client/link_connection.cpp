@@ -75,7 +75,7 @@ task<error_code> link_connection::serve(owned_stream over) {
   co_return ec;
 }
 
-/// Takes what was received. Returns why the connection ends here. Throws std::bad_alloc.
+/// Takes received bytes. Returns why the connection ends here. Throws std::bad_alloc.
 error_code link_connection::take(const buffer_lease& received) {
   const std::int64_t now = beck::detail::loop_time();
   connect_plan& plan = link_.plan();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The present connection of a link, from the attempt to make it to its loss: the stream, what is
-// written to it and comes from it, and the reason why it has to end. One coroutine receives, one
-// sends the bytes that the stream had no room for.
+// The present connection of a link, from the attempt to make it to its loss: the stream, its input
+// and output, and the reason why it has to end. One coroutine receives, one sends the bytes that
+// the stream had no room for.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ class link_connection final : private beck::writer_source {
   bool stop(const error_code& why) noexcept;
   /// Waits until no write is under way: the stream has to stay so long.
   task<error_code> wait_until_written() { return writer_.wait_until_idle(); }
-  /// Ends: what was under way goes to the next connection, or ends. Requires stop(), and that no
+  /// Ends: calls that are under way go to the next connection, or end. Requires stop(), and that no
   /// write is under way.
   void end(bool was_ready) noexcept;
   /// Sends nothing more: the connection has ended, or its context is being destroyed. Does nothing
@@ -87,14 +87,14 @@ class link_connection final : private beck::writer_source {
   link_greeting& greeting() noexcept { return greeting_; }
 
   // --- its use
-  /// Sends what waits at the end of the turn, if calls may be sent.
+  /// Sends the bytes that wait, at the end of the turn, if calls may be sent.
   void flush_soon() noexcept {
     if (is_ready()) writer_.schedule();
   }
   /// Closes the stream: all that is under way has failed.
   void break_off(const error_code& why) noexcept;
   /// Leaves the server, since another one, or another login, is to be used: sends no more, and ends
-  /// when what was sent is answered.
+  /// when the commands that were sent are answered.
   void leave(const error_code& why) noexcept;
   /// Resets the connection of a lane for the next one. Returns false if that is impossible, or
   /// calls are under way; it has to be closed then.

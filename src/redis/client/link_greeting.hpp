@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The greetings of a link's connections: the version of the protocol that each begins with, and
-// what is known of the server's answers to HELLO.
+// whether the server ends connections at HELLO.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace beck::redis::detail {
 
-/// What is known of a server that may end a connection at HELLO, as some proxies do.
+/// Whether a server ends connections at HELLO, as some proxies do, as far as that is known.
 enum class hello_state : std::uint8_t {
   usual,      ///< nothing: it is greeted with HELLO
   suspected,  ///< it has ended a connection without an answer: it is asked in RESP2 first
@@ -31,14 +31,14 @@ class link_greeting {
   void begin();
   /// Greets it behind a RESET, for the next lane. Throws std::bad_alloc.
   void begin_again() { greet(version_, handshake::stage::again); }
-  /// Takes what has come. Returns the server's refusal; no error: it has accepted the greeting if
-  /// is_done(). Throws std::bad_alloc.
+  /// Takes the replies that have come. Returns the server's refusal; no error: it has accepted the
+  /// greeting if is_done(). Throws std::bad_alloc.
   error_code take_answers();
   /// Returns whether no answer is missing.
   bool is_done() const noexcept { return handshake_->is_done(); }
   /// Takes the end of the connection with `cause`, after the session.
   void end(bool was_ready, const error_code& cause) noexcept;
-  /// Lets the session forget what is under way.
+  /// Lets the session forget the handshake that is under way.
   void drop(session& from) noexcept {
     if (handshake_ && handshake_->is_under_way()) from.forget(*handshake_);
   }

@@ -23,8 +23,10 @@ row_index make_index() {
        {memory_connection_rows(), memory_client_rows(), memory_key_rows(), memory_string_rows(),
         memory_number_rows(), memory_hash_rows(), memory_list_rows(), memory_set_rows(),
         memory_sorted_rows(), memory_transaction_rows(), memory_channel_rows()})
-    for (const memory_row& row : rows)
-      BECK_ASSERT(all.emplace(row.name, &row).second, "two commands have one name");
+    for (const memory_row& row : rows) {
+      const bool is_new = all.emplace(row.name, &row).second;
+      BECK_ASSERT(is_new, "two commands have one name");
+    }
   return all;
 }
 

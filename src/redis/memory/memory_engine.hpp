@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The commands of a memory_server, without I/O: commands and times in, bytes for each connection
-// out. It has the keys and the connections; parts have what concerns several connections.
+// out. It has the keys and the connections; its parts have the state that several of them share.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,8 @@ void pending_commands::detach(exchange& one) noexcept {
   }
 }
 
-/// Returns how many commands of an entry the kernel has not taken whole.
+/// Returns how many commands of an entry the kernel has not taken whole. A server may have answered
+/// some of them all the same.
 std::uint32_t pending_commands::unsent_commands(const pending_entry& entry) const noexcept {
   if (entry.end <= written_bytes_) return 0;
   if (entry.begin >= written_bytes_) return entry.commands;
@@ -62,7 +63,9 @@ std::uint32_t pending_commands::unsent_commands(const pending_entry& entry) cons
 void pending_commands::take_back_unsent() noexcept {
   for (std::uint64_t t = ring_.first_ticket(); t != ring_.next_ticket(); ++t) {
     const pending_entry& entry = ring_.at(t);
-    if (entry.of != nullptr) entry.of->progress().take_back(unsent_commands(entry));
+    if (entry.of == nullptr) continue;
+    const std::uint32_t unsent = unsent_commands(entry);
+    entry.of->progress().take_back(std::min(unsent, entry.left));
   }
 }
 
@@ -90,7 +93,7 @@ bool pending_commands::has_exchanges() noexcept {
 bool pending_commands::is_answered() noexcept {
   if (empty()) return true;
   const pending_entry& next = front();
-  return next.of == nullptr ? next.end > written_bytes_ : next.left == unsent_commands(next);
+  return next.of == nullptr ? next.end > written_bytes_ : next.left <= unsent_commands(next);
 }
 
 }  // namespace beck::redis::detail

@@ -68,7 +68,8 @@ class pending_commands {
 
   /// Takes an exchange away from its replies: they are dropped.
   void detach(exchange& one) noexcept;
-  /// Takes the commands back that the kernel has not taken whole.
+  /// Takes the commands back that the kernel has not taken whole, but for those that the server has
+  /// answered too early.
   void take_back_unsent() noexcept;
   /// Takes the first exchange with all its entries; nullptr: there is none.
   exchange* take_exchange() noexcept;
