@@ -158,7 +158,9 @@ class crowd_session {
 // Measures one context that is made for `made_for` threads and run by `threads`.
 void play_together(bench::meter& m, int made_for, int threads, bool busy) {
   bench::crowd crowd(m, busy);
-  beck::io_context context(beck_peer::context_options(m.options()).threads(made_for));
+  beck::io_context::options settings = beck_peer::context_options(m.options());
+  settings.threads = made_for;
+  beck::io_context context(settings);
   std::deque<crowd_session> all;
   for (bench::crowd_end& end : crowd.ends()) all.emplace_back(context, end);
   for (crowd_session& s : all) s.begin();

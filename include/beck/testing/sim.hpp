@@ -155,8 +155,8 @@ class host {
 /// function returns the number of handlers that ran; an exception of a handler leaves it. Do not
 /// call them from a handler.
 /// A context's own run() runs that context only, while the network continues and the others stand
-/// still. A shared context, options(host).threads(n), has n virtual threads, of which the seed
-/// chooses one at a time: between handlers, and where one starts operations or waits in a
+/// still. A shared context, host.options({.threads = n}), has n virtual threads, of which the
+/// seed chooses one at a time: between handlers, and where one starts operations or waits in a
 /// synchronous one.
 class world {
  public:
