@@ -17,3 +17,21 @@
 #define BECK_ASIO_END \
   }                   \
   }
+
+/// What programs ask with #if: the version of Asio whose names these are, and what it offers.
+#if defined(BECK_ASIO_BOOST)
+#define BOOST_ASIO_VERSION 103802
+#define BOOST_ASIO_HAS_CO_AWAIT 1
+#define BOOST_ASIO_HAS_LOCAL_SOCKETS 1
+#define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
+#define BOOST_ASIO_HAS_FILE 1
+#define BOOST_ASIO_HAS_PIPE 1
+#else
+#define ASIO_VERSION 103802
+#define ASIO_STANDALONE 1
+#define ASIO_HAS_CO_AWAIT 1
+#define ASIO_HAS_LOCAL_SOCKETS 1
+#define ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
+#define ASIO_HAS_FILE 1
+#define ASIO_HAS_PIPE 1
+#endif

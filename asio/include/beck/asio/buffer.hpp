@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// Buffers, sequences of buffers and growing buffers.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/base/buffer.hpp>
+#include <beck/base/dynamic_buffer.hpp>
+
+BECK_ASIO_BEGIN
+
+using beck::buffer;
+using beck::buffer_copy;
+using beck::buffer_sequence_begin;
+using beck::buffer_sequence_end;
+using beck::buffer_size;
+using beck::const_buffer;
+using beck::dynamic_buffer;
+using beck::mutable_buffer;
+
+namespace buffer_literals = beck::literals::buffer_literals;
+
+BECK_ASIO_END

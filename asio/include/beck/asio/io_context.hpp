@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// io_context: the loop of a program.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/io/io_context.hpp>
+
+BECK_ASIO_BEGIN
+
+using beck::io_context;
+
+BECK_ASIO_END

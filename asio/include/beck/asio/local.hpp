@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sockets of the host: local::stream_protocol and datagram_protocol.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/net/local.hpp>
+#include <beck/net/local_datagram.hpp>
+
+BECK_ASIO_BEGIN
+
+namespace local = beck::local;
+
+BECK_ASIO_END

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// posix::stream_descriptor.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/io/stream_descriptor.hpp>
+
+BECK_ASIO_BEGIN
+
+namespace posix = beck::posix;
+
+BECK_ASIO_END

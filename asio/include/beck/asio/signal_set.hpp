@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// Signals of the process.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/io/signal_set.hpp>
+
+BECK_ASIO_BEGIN
+
+using beck::signal_set;
+
+BECK_ASIO_END

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// Completion tokens, and the functions that take them.
+#pragma once
+
+#include <beck/asio/config.hpp>
+#include <beck/run/any_completion_handler.hpp>
+#include <beck/run/append.hpp>
+#include <beck/run/as_tuple.hpp>
+#include <beck/run/async_result.hpp>
+#include <beck/run/bind.hpp>
+#include <beck/run/cancellation.hpp>
+#include <beck/run/compose.hpp>
+#include <beck/run/deferred.hpp>
+#include <beck/run/redirect_error.hpp>
+
+BECK_ASIO_BEGIN
+
+using beck::allocator_binder;
+using beck::any_completion_handler;
+using beck::append;
+using beck::append_t;
+using beck::as_tuple;
+using beck::as_tuple_t;
+using beck::async_compose;
+using beck::async_initiate;
+using beck::async_operation;
+using beck::async_result;
+using beck::bind_allocator;
+using beck::bind_cancellation_slot;
+using beck::bind_executor;
+using beck::bind_immediate_executor;
+using beck::cancellation_signal;
+using beck::cancellation_slot;
+using beck::cancellation_slot_binder;
+using beck::cancellation_state;
+using beck::cancellation_type;
+using beck::completion_handler_for;
+using beck::completion_signature_of_t;
+using beck::completion_token_for;
+using beck::consign;
+using beck::consign_t;
+using beck::deferred;
+using beck::deferred_t;
+using beck::executor_binder;
+using beck::immediate_executor_binder;
+using beck::prepend;
+using beck::prepend_t;
+using beck::redirect_error;
+using beck::redirect_error_t;
+using beck::use_awaitable;
+using beck::use_awaitable_t;
+
+/// The token that drops the result, an exception of a coroutine too, as in Asio.
+struct detached_t {
+  /// Drops the results.
+  template <class... A>
+  void operator()(A&&...) const noexcept {}
+};
+/// The token that drops the result.
+inline constexpr detached_t detached{};
+
+BECK_ASIO_END
