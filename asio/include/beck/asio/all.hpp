@@ -2,6 +2,7 @@
 // Everything, with the standard headers that programs get from <asio.hpp> without asking.
 #pragma once
 
+#include <array>
 #include <beck/asio/address.hpp>
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/cancel_after.hpp>
@@ -15,6 +16,7 @@
 #include <beck/asio/local.hpp>
 #include <beck/asio/multicast.hpp>
 #include <beck/asio/pipe.hpp>
+#include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>
 #include <beck/asio/read_write.hpp>
 #include <beck/asio/signal_set.hpp>

@@ -2,6 +2,7 @@
 // Files.
 #pragma once
 
+#include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/read_write_at.hpp>

@@ -2,6 +2,7 @@
 // Pipes.
 #pragma once
 
+#include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/io/pipe.hpp>
 

@@ -2,6 +2,7 @@
 // posix::stream_descriptor.
 #pragma once
 
+#include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/io/stream_descriptor.hpp>
 

@@ -2,6 +2,7 @@
 // Composed reads and writes.
 #pragma once
 
+#include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>

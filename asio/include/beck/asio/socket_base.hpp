@@ -2,6 +2,7 @@
 // The classes of sockets.
 #pragma once
 
+#include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/net/datagram_socket.hpp>
 #include <beck/net/socket_acceptor.hpp>
