@@ -177,11 +177,11 @@ class fragile_value {
 
 TEST_CASE("a value that cannot be moved leaves the handler whole, whose allocator is in use") {
   using any_handler = beck::any_completion_handler<void(beck::error_code, const fragile_value&)>;
-  beck::io_context context;
-  beck::steady_timer timer(context, 1h);
   beck::test::allocator_counts counts;
   int throws = 0;
   int left = 0;
+  beck::io_context context;
+  beck::steady_timer timer(context, 1h);
   while (counts.live == 0) {
     any_handler handler = beck::bind_allocator(beck::test::counting_allocator<>(counts),
                                                [](beck::error_code, const fragile_value&) {});
