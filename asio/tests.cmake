@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: BSL-1.0
-# The tests of the facade, included by tests/CMakeLists.txt.
+# The tests of the facade, included by tests/CMakeLists.txt: each namespace in a binary of its own. Beside its test, a
+# binary has a source that includes each header of the table.
+function(beck_facade_test name target prefix source)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/asio/headers.txt lines REGEX "^[a-z][^!]*$")
+  set(text "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE " .*" "" header "${line}")
+    string(APPEND text "#include <${prefix}/${header}>\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cpp CONTENT "${text}" @ONLY)
+  beck_test(${name} SOURCES ${source} ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cpp)
+  target_link_libraries(${name} PRIVATE ${target})
+endfunction()
+beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp)
+beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
-# The facade: each namespace in a binary of its own.
-beck_test(asio_tests SOURCES ../asio/tests/echo_test.cpp)
-target_link_libraries(asio_tests PRIVATE beck::asio)
-beck_test(boost_asio_tests SOURCES ../asio/tests/boost_test.cpp)
-target_link_libraries(boost_asio_tests PRIVATE beck::boost_asio)
-# A header that the facade has not got names the page to read.
-add_test(NAME asio_stub COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -x c++
-  ${PROJECT_BINARY_DIR}/asio/beck-asio/asio/serial_port.hpp)
-set_tests_properties(asio_stub PROPERTIES PASS_REGULAR_EXPRESSION "serial_port.*see docs/porting-from-asio.md")
+# A header that the facade has not got names the page to read, and a source has one of the two namespaces.
+function(beck_facade_error name text include)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "${include}" @ONLY)
+  add_test(NAME ${name} COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only -I${PROJECT_SOURCE_DIR}/include
+    -I${PROJECT_SOURCE_DIR}/asio/include -I${PROJECT_BINARY_DIR}/asio/beck-asio
+    -I${PROJECT_BINARY_DIR}/asio/beck-boost-asio ${source})
+  set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${text}")
+endfunction()
+beck_facade_error(asio_stub "serial_port.*see docs/porting-from-asio.md" "#include <asio/serial_port.hpp>\n")
+beck_facade_error(asio_then_boost "cannot both be in one source"
+  "#include <asio/post.hpp>\n#include <boost/asio/post.hpp>\n")
+beck_facade_error(boost_then_asio "cannot both be in one source"
+  "#include <boost/asio/post.hpp>\n#include <asio/post.hpp>\n")

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mode=(-i)
 [ "${1:-}" != --check ] || mode=(--dry-run -Werror)
 folders=()
-for folder in include src tests examples apps bench; do
+for folder in include src asio tests examples apps bench; do
   [ ! -d "$folder" ] || folders+=("$folder")
 done
 find "${folders[@]}" -name '*.[ch]pp' -print0 | xargs -0 clang-format-19 "${mode[@]}"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The namespace of the facade: `asio`, or `boost::asio` where a program includes <boost/asio/...>.
 // Programs reopen it and specialise its templates, so it is a namespace and no alias. The inline
-// namespace inside gives its classes other mangled names than Asio's have: a program that links
-// object files of both has two classes, never a mixture of one.
+// namespace inside changes the mangled names of its classes: a program that also links object files
+// compiled with Asio has two separate classes of a name, never a mixture of both.
 #pragma once
 
 #if defined(BECK_ASIO_BOOST)
@@ -18,7 +18,7 @@
   }                   \
   }
 
-/// What programs ask with #if: the version of Asio whose names these are, and what it offers.
+/// The macros that programs test: the version of Asio whose names these are, and its features.
 #if defined(BECK_ASIO_BOOST)
 #define BOOST_ASIO_VERSION 103802
 #define BOOST_ASIO_HAS_CO_AWAIT 1

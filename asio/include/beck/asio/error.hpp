@@ -23,4 +23,7 @@ inline const error_category& get_misc_category() noexcept { return beck::detail:
 
 }  // namespace error
 
+/// The names of the Networking TS for eof and not_found.
+namespace stream_errc = error;
+
 BECK_ASIO_END

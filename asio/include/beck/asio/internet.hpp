@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The names of the Networking TS for sockets.
+// All of ip and the loop, as <asio/ts/internet.hpp> has it.
 #pragma once
 
-#include <beck/asio/config.hpp>
 #include <beck/asio/io_context.hpp>
+#include <beck/asio/ip.hpp>
+#include <beck/asio/multicast.hpp>
 #include <beck/asio/tcp.hpp>
 #include <beck/asio/udp.hpp>
-
-BECK_ASIO_BEGIN
-
-BECK_ASIO_END

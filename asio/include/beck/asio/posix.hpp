@@ -2,6 +2,8 @@
 // posix::stream_descriptor.
 #pragma once
 
+#include <unistd.h>
+
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/io/stream_descriptor.hpp>

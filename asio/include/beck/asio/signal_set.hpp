@@ -2,6 +2,8 @@
 // Signals of the process.
 #pragma once
 
+#include <csignal>
+
 #include <beck/asio/config.hpp>
 #include <beck/io/signal_set.hpp>
 

@@ -2,13 +2,16 @@
 // Timers whose clocks and points in time are those of std::chrono.
 #pragma once
 
-#include <beck/asio/config.hpp>
-#include <beck/io/steady_timer.hpp>
-#include <beck/io/system_timer.hpp>
 #include <chrono>
 #include <thread>
 
+#include <beck/asio/config.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/io/system_timer.hpp>
+
 BECK_ASIO_BEGIN
+
+namespace chrono = std::chrono;
 
 /// A timer of a std::chrono clock. Thread, cancellation: as beck::basic_waitable_timer.
 template <class Clock, class Base>

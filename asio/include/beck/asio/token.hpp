@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/asio/config.hpp>
+#include <beck/asio/executor.hpp>
 #include <beck/run/any_completion_handler.hpp>
 #include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>

@@ -2,23 +2,14 @@
 // ip::udp, with its resolver.
 #pragma once
 
-#include <beck/asio/address.hpp>
 #include <beck/asio/config.hpp>
-#include <beck/asio/error.hpp>
-#include <beck/asio/socket_base.hpp>
-#include <beck/net/resolver.hpp>
+#include <beck/asio/ip.hpp>
 #include <beck/net/udp.hpp>
 
 BECK_ASIO_BEGIN
 
 namespace ip {
 
-using beck::ip::basic_endpoint;
-using beck::ip::basic_resolver;
-using beck::ip::basic_resolver_entry;
-using beck::ip::basic_resolver_results;
-using beck::ip::port_type;
-using beck::ip::resolver_base;
 using beck::ip::udp;
 
 }  // namespace ip
