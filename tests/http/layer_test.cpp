@@ -159,58 +159,66 @@ CONFORMANCE("http layer: connections that make room count until they have gone")
   CHECK(server.stats().evicted == 7);
 }
 
+namespace {
+
+/// Hands on the bytes of the handshake when its socket is closed.
+class late_stream final : public beck::byte_stream {
+ public:
+  late_stream(beck::owned_stream carrier, beck::io_result<beck::buffer_lease> got, int& handed_on)
+      : carrier_(std::move(carrier)), got_(std::move(got)), handed_on_(handed_on) {}
+  task<beck::io_result<beck::buffer_lease>> receive() override {
+    const beck::any_io_executor here = co_await beck::this_coro::executor;
+    beck::steady_timer timer(here);
+    while (carrier_->socket().is_open()) {
+      timer.expires_after(beck::duration(100'000));
+      beck::ignore(co_await beck::shield(timer.async_wait()));
+    }
+    handed_on_ += got_.error() ? 0 : 1;
+    co_return std::move(got_);
+  }
+  task<beck::io_result<std::size_t>> read_some(beck::mutable_buffer to) override {
+    return carrier_->read_some(to);
+  }
+  task<beck::io_result<std::size_t>> write_some(beck::const_buffer_span parts) override {
+    return carrier_->write_some(parts);
+  }
+  std::size_t write_now(beck::const_buffer_span parts, error_code& ec) noexcept override {
+    return carrier_->write_now(parts, ec);
+  }
+  task<beck::io_result<>> finish() override { return carrier_->finish(); }
+  beck::detail::stream_object& socket() noexcept override { return carrier_->socket(); }
+  bool is_plain() const noexcept override { return true; }
+
+ private:
+  beck::owned_stream carrier_;
+  beck::io_result<beck::buffer_lease> got_;
+  int& handed_on_;
+};
+
+/// Waits for the request in the handshake: the idle time of the connection begins behind it.
+class late_layer final : public beck::stream_layer {
+ public:
+  explicit late_layer(int& handed_on) : handed_on_(handed_on) {}
+
+ private:
+  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
+    auto got = co_await carrier->receive();
+    beck::owned_stream made(new late_stream(std::move(carrier), std::move(got), handed_on_));
+    co_return beck::io_result<beck::owned_stream>(error_code(), std::move(made));
+  }
+  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream, std::string_view) override {
+    co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
+  }
+
+  int& handed_on_;
+};
+
+}  // namespace
+
 CONFORMANCE(
     "http layer: a request whose connection is lost while it is on its way is not handled") {
   int handed_on = 0;
-  /// Hands on what it has received when its socket is closed.
-  class late_stream final : public beck::byte_stream {
-   public:
-    late_stream(beck::owned_stream carrier, int& handed_on)
-        : carrier_(std::move(carrier)), handed_on_(handed_on) {}
-    task<beck::io_result<beck::buffer_lease>> receive() override {
-      const beck::any_io_executor here = co_await beck::this_coro::executor;
-      auto got = co_await carrier_->receive();
-      beck::steady_timer timer(here);
-      while (carrier_->socket().is_open()) {
-        timer.expires_after(beck::duration(100'000));
-        beck::ignore(co_await beck::shield(timer.async_wait()));
-      }
-      handed_on_ += got.error() ? 0 : 1;
-      co_return got;
-    }
-    task<beck::io_result<std::size_t>> read_some(beck::mutable_buffer to) override {
-      return carrier_->read_some(to);
-    }
-    task<beck::io_result<std::size_t>> write_some(beck::const_buffer_span parts) override {
-      return carrier_->write_some(parts);
-    }
-    std::size_t write_now(beck::const_buffer_span parts, error_code& ec) noexcept override {
-      return carrier_->write_now(parts, ec);
-    }
-    task<beck::io_result<>> finish() override { return carrier_->finish(); }
-    beck::detail::stream_object& socket() noexcept override { return carrier_->socket(); }
-    bool is_plain() const noexcept override { return true; }
-
-   private:
-    beck::owned_stream carrier_;
-    int& handed_on_;
-  };
-  class late_layer final : public beck::stream_layer {
-   public:
-    explicit late_layer(int& handed_on) : handed_on_(handed_on) {}
-
-   private:
-    task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
-      beck::owned_stream made(new late_stream(std::move(carrier), handed_on_));
-      co_return beck::io_result<beck::owned_stream>(error_code(), std::move(made));
-    }
-    task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
-                                                      std::string_view) override {
-      co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
-    }
-
-    int& handed_on_;
-  } layer(handed_on);
+  late_layer layer(handed_on);
   beck::io_context ctx(context_options());
   int handled = 0;
   http::server server([&](http::request&, http::response& r) { ++handled, r.send("too late"); },
