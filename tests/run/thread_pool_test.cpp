@@ -8,6 +8,7 @@
 #include <beck/io/io_context.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/thread_pool.hpp>
+#include <beck/run/work_guard.hpp>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -280,4 +281,17 @@ TEST_CASE("the system's executor is one pool, however many objects name it") {
   });
   ran.wait();
   CHECK(inside);
+}
+
+TEST_CASE("a pool under Asio's other name runs what is posted, and a guard is work of it") {
+  beck::static_thread_pool pool(1);
+  auto guard = beck::make_work_guard(pool);
+  int ran = 0;
+  beck::post(pool, [&] {
+    ++ran;
+    guard.reset();
+  });
+  pool.join();
+  CHECK(ran == 1);
+  CHECK_FALSE(guard.owns_work());
 }

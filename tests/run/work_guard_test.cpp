@@ -3,6 +3,8 @@
 // them.
 #include <doctest/doctest.h>
 #include <beck/io/io_context.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/run/bind.hpp>
 #include <beck/run/work_guard.hpp>
 #include <utility>
 
@@ -42,4 +44,36 @@ TEST_CASE("a guard for a context has the context's own executor type") {
   const auto guard = beck::make_work_guard(context);
   static_assert(std::is_same_v<decltype(guard.get_executor()), beck::io_context::executor_type>);
   CHECK(guard.get_executor() == context.get_executor());
+}
+
+TEST_CASE("a guard for a handler counts on its executor, else on the one that is given") {
+  manual_queue own;
+  manual_queue other;
+  const auto plain = [] {};
+  const auto bound = beck::bind_executor(beck::any_io_executor(own.executor()), plain);
+  {
+    const auto guard = beck::make_work_guard(bound);
+    CHECK(own.work() == 1);
+    const auto same = beck::make_work_guard(bound, beck::any_io_executor(other.executor()));
+    CHECK(own.work() == 2);
+    CHECK(other.work() == 0);
+    const auto fallback = beck::make_work_guard(plain, beck::any_io_executor(other.executor()));
+    CHECK(other.work() == 1);
+  }
+  CHECK(own.work() == 0);
+  CHECK(other.work() == 0);
+  auto nothing = beck::make_work_guard(plain);  // no executor: nothing to count
+  const auto copy(nothing);
+  nothing.reset();
+  CHECK(copy.owns_work());
+}
+
+TEST_CASE("a guard for an object has the object's executor, with a fallback too") {
+  beck::io_context context;
+  beck::steady_timer timer(context);
+  const auto guard = beck::make_work_guard(timer);
+  CHECK(guard.get_executor() == beck::any_io_executor(context.get_executor()));
+  const auto plain = [] {};
+  const auto through = beck::make_work_guard(plain, context);
+  CHECK(through.get_executor() == context.get_executor());
 }

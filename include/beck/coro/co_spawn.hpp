@@ -84,15 +84,15 @@ class task_root : public queue_entry, private owned_tree {
 void report_unhandled(const any_io_executor& executor, std::exception_ptr error,
                       const std::source_location& spawned_at);
 
-/// `Work` is a task, or a callable that returns one.
+/// `Work` is a task, or a callable that returns one. Both may be of a class derived from task.
 template <class Work>
 struct work_traits {
   using task_type = std::invoke_result_t<Work&>;
   static task_type make(Work& work) { return work(); }
 };
-template <class T, bool Throwing>
-struct work_traits<task<T, Throwing>> {
-  using task_type = task<T, Throwing>;
+template <is_task Work>
+struct work_traits<Work> {
+  using task_type = decltype(detail::task_in(static_cast<const Work*>(nullptr)));
   static task_type make(task_type& work) { return static_cast<task_type&&>(work); }
 };
 template <class Work>

@@ -17,6 +17,7 @@
 #include <beck/detail/block.hpp>
 #include <beck/detail/checked_result.hpp>
 #include <beck/detail/frame_end.hpp>
+#include <beck/detail/functions.hpp>
 #include <beck/detail/scope.hpp>
 #include <beck/detail/throws_error.hpp>
 
@@ -355,10 +356,17 @@ using awaitable = task<T, true>;
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_task = false;
+namespace functions {
+
+/// Deduces the task that a class is or derives from; never called.
 template <class T, bool Throwing>
-inline constexpr bool is_task<task<T, Throwing>> = true;
+task<T, Throwing> task_in(const task<T, Throwing>*);
+
+}  // namespace functions
+
+/// A task, or a class derived from one: the type of an own coroutine.
+template <class T>
+concept is_task = requires(const T* t) { detail::task_in(t); };
 
 }  // namespace detail
 

@@ -161,8 +161,8 @@ class branch_list<task<T, Throwing>, Rest...> {
   [[no_unique_address]] branch_list<Rest...> rest_;
 };
 
-/// The awaitable part that when_all, when_any and race share: `Decisive(branch)` says whether the
-/// end of that branch stops the others. The first of those is remembered.
+/// The awaitable part that when_all, when_any and race share: a Decisive object, called with a
+/// branch, says whether the end of that branch stops the others. The first of those is remembered.
 template <class Decisive, class... Tasks>
 class [[nodiscard]] branches_operation : private join_point {
  public:
@@ -195,11 +195,12 @@ class [[nodiscard]] branches_operation : private join_point {
   std::size_t decisive() const noexcept { return decisive_; }
 
   branch_list<Tasks...> branches_;
+  [[no_unique_address]] Decisive decides_;
 
  private:
   static void on_end(join_point& join, branch& ended, state_guard&, stop_walk& stops) noexcept {
     auto& self = static_cast<branches_operation&>(join);
-    if (self.decisive_ != none || !Decisive()(ended)) return;
+    if (self.decisive_ != none || !self.decides_(ended)) return;
     self.decisive_ = self.branches_.index_of(ended);
     self.stop_branches(stops, stop_reason::stop);
   }

@@ -103,6 +103,8 @@ class thread_pool : public execution_context {
   detail::pool_state* state_;
 };
 
+/// Asio's other name for a pool.
+using static_thread_pool = thread_pool;
 /// Asio's name for the pool of system_executor.
 using system_context = thread_pool;
 
