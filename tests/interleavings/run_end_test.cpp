@@ -81,7 +81,7 @@ struct small_loop {
   }
 
   void stop() {
-    end.stop([this] { mail.push(&wake_runner); });
+    end.stop([this] { mail.push(&wake_runner); }, [] {});
   }
   void end_work() {
     end.end_work(-1, [this] { mail.push(&wake_runner); });
@@ -154,6 +154,22 @@ struct end_by_spared_stop : loop_end {
   }
 };
 
+// Thread 1 stops the loop in a handler, and another returns from its wait for a turn because of it:
+// its caller reads the handler's results.
+struct end_seen_in_wait : loop_end {
+  plain<int> result{0};
+  end_seen_in_wait() { result.called("a handler's result"); }
+  unsigned threads() const override { return 2; }
+  void run(unsigned thread) override {
+    if (thread == 1) {
+      result = 1;
+      loop->end.stop_here();
+    } else if (loop->end.stopped()) {
+      check(result == 1, "the results of the handler that has stopped the loop are there");
+    }
+  }
+};
+
 // Thread 1 runs an idle loop twice for a moment, two others borrow it: one at a time is inside.
 struct borrowed_loop : scenario {
   modelled_slot slot;
@@ -202,6 +218,10 @@ TEST_CASE("interleavings: a wake-up that is spared because one is under way is n
   expect_sound<end_by_spared_stop>("a stop that spares its wake-up");
 }
 
+TEST_CASE("interleavings: a thread whose wait for a turn a stop ends sees the handler's results") {
+  expect_sound<end_seen_in_wait>("a stop that a waiting thread sees");
+}
+
 TEST_CASE("interleavings: a loop has one holder at a time, and a borrower does not fail a run") {
   expect_sound<borrowed_loop>("runner slot, 1 runner and 2 borrowers");
 }
@@ -231,7 +251,7 @@ TEST_CASE("interleavings: planted in the runner slot: leaving it is relaxed") {
 TEST_CASE(
     "interleavings: no memory order at the end of a loop is weaker or stronger than it must be") {
   // The runner itself may take work to zero as well; here only other threads do.
-  CHECK(needless_orders<end_by_stop, end_by_work, end_by_spared_nudge, end_by_spared_stop>(
-            "run_end.hpp") == std::vector<std::string>{"count_work"});
+  CHECK(needless_orders<end_by_stop, end_by_work, end_by_spared_nudge, end_by_spared_stop,
+                        end_seen_in_wait>("run_end.hpp") == std::vector<std::string>{"count_work"});
   CHECK(needless_orders<borrowed_loop>("runner_slot.hpp").empty());
 }

@@ -88,9 +88,11 @@ struct context_stats {
 /// them apart. An exclusive context is the fast form, and an io_pool of them the way to use many
 /// cores; shared ones are for handlers that block or compute, and for programs that come from Asio.
 ///
-/// Thread: run*, poll*: one thread at a time (threads may take turns); a second thread at the same
-/// moment gets std::logic_error. On a shared context: as many threads as it was made for; one more
-/// waits for a place (in poll* it returns 0). post, stop, get_executor and starting operations: any
+/// Thread: run*, poll*: any. While one thread runs an exclusive context, others wait in run* until
+/// it has left, the context is stopped or their time has passed; poll* returns 0. So a handler must
+/// not wait for another handler. A second thread of a simulated context gets std::logic_error. On a
+/// shared context as many threads run handlers as it was made for; one more waits for a place (in
+/// poll* it returns 0). post, stop, get_executor and starting operations: any
 /// thread.
 /// Destruction: by any thread that does not run the context. Operations in flight are cancelled and
 /// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.

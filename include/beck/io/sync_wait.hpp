@@ -55,6 +55,9 @@ class sync_event {
 
 /// Asserts that the calling thread is not inside `executor`, whose work it would wait for.
 void check_may_block_on(const any_io_executor& executor);
+/// As above, for a context that the calling thread is to run. Throws std::logic_error if another
+/// thread runs an exclusive one.
+void check_may_run(io_context& context);
 
 namespace functions {
 
@@ -152,12 +155,12 @@ namespace functions {
 /// throws its exception. Other tasks on the context run meanwhile and stay there, and it may be run
 /// again. Clears an earlier stop() of the context. Throws std::logic_error if the context was
 /// stopped, or ran out of work, before the task had finished; the task then stays on the context.
-/// Requires, asserted: neither another thread nor the caller runs `context`. If another thread runs
-/// it, pass its executor instead.
+/// Requires that neither another thread nor the caller runs `context`: the latter is asserted, the
+/// former a std::logic_error. If another thread runs it, pass its executor instead.
 template <detail::spawnable Work>
 detail::task_value_t<Work> sync_wait(io_context& context, Work&& work,
                                      std::source_location at = std::source_location::current()) {
-  detail::check_may_block_on(context.get_executor());
+  detail::check_may_run(context);
   auto* const end = new detail::sync_end_with_value<detail::task_value_t<Work>>;
   const detail::sync_end_holder holder(end);
   end->holders.add();

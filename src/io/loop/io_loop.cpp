@@ -24,38 +24,53 @@
 namespace beck {
 using namespace detail;
 
-/// Makes the calling thread the runner for its lifetime; there is one at a time. The constructor
-/// throws std::logic_error if another thread runs the loop.
+/// Makes the calling thread the runner for its lifetime; there is one at a time.
 class io_loop::run_guard {
  public:
-  explicit run_guard(io_loop& loop);
+  /// Throws std::logic_error if another thread runs the loop.
+  explicit run_guard(io_loop& loop) : run_guard(loop, [] { return false; }) {
+    if (!is_runner()) refuse_second_thread();
+  }
+  /// Calls `wait()` if another thread runs the loop. It returns whether the caller has the slot.
+  template <class Wait>
+  run_guard(io_loop& loop, Wait&& wait);
   ~run_guard();
   run_guard(const run_guard&) = delete;
   run_guard& operator=(const run_guard&) = delete;
 
+  /// Returns false if another thread runs the loop: then the caller must not.
+  bool is_runner() const noexcept { return runs_; }
   bool nested() const noexcept { return nested_; }
+
+  [[noreturn]] static void refuse_second_thread() {
+    throw std::logic_error(
+        "beck::io_context: another thread is running this context, and the caller cannot wait for "
+        "it; a context for several threads is constructed with their number: io_context(2)");
+  }
 
  private:
   io_loop& loop_;
   bool nested_;  // a handler runs or polls its own context
-  std::uint64_t delivered_max_;
+  bool runs_ = true;
+  std::uint64_t delivered_max_ = 0;
   deferred_init<runner::binding> bound_;
 };
 
-io_loop::run_guard::run_guard(io_loop& loop)
-    : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.core().run_state.delivered_max) {
+template <class Wait>
+io_loop::run_guard::run_guard(io_loop& loop, Wait&& wait) : loop_(loop), nested_(loop.on_runner()) {
   flush_sends();  // of the loop whose handler runs or polls this one
-  if (!nested_) loop.expect_own_process();
-  bound_.emplace(loop.core().run_state);
-  if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
-    throw std::logic_error(
-        "beck::io_context: another thread is running this context; a context for several "
-        "threads is constructed with their number: io_context(2)");
+  if (!nested_) {
+    loop.expect_own_process();
+    runs_ = loop.slot_.take(runner_slot::holder::runner) || wait();
+    if (!runs_) return;
   }
-  if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
+  delivered_max_ = loop.core().run_state.delivered_max;
+  bound_.emplace(loop.core().run_state);
+  if (!nested_) loop.mail_.run_by(mailbox_parts::this_thread());
 }
 
 io_loop::run_guard::~run_guard() {
+  if (!runs_) return;
   // Restores the limit of the run() around this call; stop() ends both.
   loop_.core().run_state.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   flush_sends();
@@ -65,13 +80,30 @@ io_loop::run_guard::~run_guard() {
   bound_.reset();  // this thread is not the runner any more
   loop_.slot_.leave();
   loop_.carry_out_commands();
+  loop_.call_waiting();
+}
+
+/// Waits until the thread that runs the loop has left it. Returns whether the caller holds the slot
+/// now; otherwise its time has passed, or the loop was stopped.
+bool io_loop::wait_for_turn(std::int64_t deadline, bool blocking) {
+  if (drv().wake_handle() < 0) run_guard::refuse_second_thread();
+  if (!blocking) return false;
+  return turns_.wait([this] { return slot_.take(runner_slot::holder::runner); },
+                     [this] { return stopped(); }, deadline);
+}
+
+void io_loop::call_waiting() noexcept {
+  if (core().is_forked_copy()) return;  // they wait in the parent only
+  stopped() ? turns_.all() : turns_.one();
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   note_thread();
   if (shared_runners* const shared = engine_.shared(); shared != nullptr)
     return shared->run(handlers, deadline, blocking);
-  const run_guard running(*this);
+  const run_guard running(*this,
+                          [this, deadline, blocking] { return wait_for_turn(deadline, blocking); });
+  if (!running.is_runner()) return 0;
   const std::uint64_t before = core().run_state.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   core().run_state.delivered_max = most;
@@ -264,10 +296,11 @@ void io_loop::stop() noexcept {
   if (on_runner()) {
     end_.stop_here();
     core().run_state.delivered_max = 0;
+    call_waiting();
     return;
   }
   if (in_handler()) runner::current()->delivered_max = 0;
-  end_.stop([this] { wake_runner(); });
+  end_.stop([this] { wake_runner(); }, [this] { call_waiting(); });
 }
 
 void io_loop::work(long change) noexcept {

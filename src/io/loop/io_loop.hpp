@@ -18,6 +18,7 @@
 #include "io/loop/loop_timers.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
+#include "io/loop/run_turns.hpp"
 #include "io/loop/runner_slot.hpp"
 #include "run/task_trees.hpp"
 
@@ -46,7 +47,8 @@ class io_loop final {
   // --- running
   /// Runs until `handlers` handlers have run, `deadline` has passed, work has run out or stop() was
   /// called; with `blocking` false, until nothing is ready. Returns the number of handlers that
-  /// ran.
+  /// ran. While another thread runs an exclusive loop, a blocking call waits for its turn, and
+  /// another one returns 0; on a loop that cannot be woken both throw std::logic_error.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
   /// Runs one iteration for a caller that alternates between several loops: runs the entries and
   /// timers that are due, about `handlers` handlers, and polls the kernel at most once, without
@@ -183,6 +185,9 @@ class io_loop final {
   system& sys() noexcept { return *core().sys; }
   runner& run_state() noexcept { return core().run_state; }
   mailbox& mail() noexcept { return mail_; }
+  const run_turns& turns() const noexcept { return turns_; }
+  /// Returns whether a thread, perhaps the caller, runs an exclusive loop.
+  bool is_run() const noexcept { return slot_.has_runner(); }
   descriptor& no_descriptor() noexcept { return descriptors().vacant(); }
   /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
   /// it. Any thread.
@@ -250,6 +255,9 @@ class io_loop final {
   /// over.
   void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   void wake_runner() noexcept;
+  bool wait_for_turn(std::int64_t deadline, bool blocking);
+  /// Wakes a thread that waits for its turn; all of them if the loop is stopped.
+  void call_waiting() noexcept;
 
   // --- the end
   bool is_in_doubt() const noexcept;
@@ -300,6 +308,7 @@ class io_loop final {
   alignas(64) runner_slot slot_;
   run_end end_;
   mailbox mail_;
+  run_turns turns_;
 };
 
 template <class Action>

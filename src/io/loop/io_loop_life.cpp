@@ -50,7 +50,8 @@ io_loop::~io_loop() {
   if (virtual_threads* const threads = drv().threads(); threads != nullptr) threads->recall();
   // In a child of fork no thread runs the loop: threads are not inherited.
   const bool taken = core().is_forked_copy() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken && (core().is_forked_copy() || !engine_.has_threads_inside()),
+  const bool entered = engine_.has_threads_inside() || turns_.waiting() != 0;
+  BECK_ASSERT(taken && (core().is_forked_copy() || !entered),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(core().run_state);
   report_lost_tasks(true);

@@ -23,7 +23,9 @@ class basic_run_end {
     // find the stopping thread counted as busy.
     return stopped_.load(std::memory_order_acquire);
   }
-  void stop_here() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+  /// Release: a thread that waits for its turn returns because of it, and its caller may read the
+  /// results of handlers.
+  void stop_here() noexcept { stopped_.store(true, std::memory_order_release); }
   void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool has_work() const noexcept { return work_.load(std::memory_order_acquire) != 0; }
   /// Notes that the shared entry has left the mailbox and may be pushed again. An exchange: a
@@ -51,11 +53,14 @@ class basic_run_end {
     if (work_.fetch_add(change, std::memory_order_acq_rel) + change == 0) push(wake);
     busy_.fetch_sub(1, std::memory_order_release);
   }
-  template <class Wake>
-  void stop(Wake&& wake) noexcept {
+  /// Stops the loop and wakes it. Calls `call_others()`, too, which may use the loop: the
+  /// destructor waits for its end.
+  template <class Wake, class CallOthers>
+  void stop(Wake&& wake, CallOthers&& call_others) noexcept {
     busy_.fetch_add(1, std::memory_order_relaxed);    // the destructor waits for this thread now
     stopped_.store(true, std::memory_order_release);  // pairs with stopped()
     push(wake);
+    call_others();
     busy_.fetch_sub(1, std::memory_order_release);
   }
 

@@ -42,6 +42,11 @@ class basic_runner_slot {
     return holder_.load(std::memory_order_relaxed) == holder::nobody;
   }
 
+  /// Returns whether a thread is inside run* or poll*. Orders nothing.
+  bool has_runner() const noexcept {
+    return holder_.load(std::memory_order_relaxed) == holder::runner;
+  }
+
   /// Frees the slot. Requires that the caller holds it.
   void leave() noexcept {
     holder_.store(holder::nobody, std::memory_order_release);  // pairs with the next take()

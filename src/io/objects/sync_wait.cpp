@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "io/driver/listed_sends.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
 
 namespace beck::detail {
 
@@ -81,6 +83,14 @@ void sync_end_holder::run(io_context& context) const {
 void check_may_block_on(const any_io_executor& executor) {
   BECK_ASSERT(!executor.running_in_this_thread(),
               "sync_wait on the thread that runs the executor would wait for itself");
+}
+
+void check_may_run(io_context& context) {
+  check_may_block_on(context.get_executor());
+  if (loop_of(context.get_executor()).is_run()) {
+    throw std::logic_error(
+        "beck::sync_wait: another thread is running this context; pass its executor");
+  }
 }
 
 }  // namespace beck::detail

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A context and other threads: one runs it at a time, all may post, stop, and start operations.
+// A context and other threads: one runs it at a time, others wait for their turn, all may post,
+// stop, and start operations.
 // Whether the loop sleeps is asked of its mailbox, so that no case has to guess by time.
 #include <array>
 #include <atomic>
+#include <beck/io/sync_wait.hpp>
 #include <beck/net/local.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/loop/loop_access.hpp"
@@ -57,9 +61,23 @@ class running_context {
   std::thread thread_;
 };
 
+// Another thread that runs a context while a handler does.
+struct second_thread {
+  std::thread thread;
+
+  // Starts it, and returns when it waits for its turn. Called by a handler.
+  template <class Run>
+  void start(beck::io_context& ctx, Run run) {
+    const auto& turns = beck::detail::loop_of(ctx.get_executor()).turns();
+    const unsigned before = turns.waiting();
+    thread = std::thread(std::move(run));
+    while (turns.waiting() == before) std::this_thread::yield();
+  }
+};
+
 }  // namespace
 
-CONFORMANCE_ON(kernel, "a second thread in run gets a logic_error that names io_context(2)") {
+CONFORMANCE_ON(beck::test::sim, "a second thread in run of a simulated context gets an error") {
   beck::io_context ctx(context_options());
   std::string message;
   beck::post(ctx, [&] {
@@ -73,6 +91,126 @@ CONFORMANCE_ON(kernel, "a second thread in run gets a logic_error that names io_
   });
   CHECK(ctx.run() == 1);
   CHECK(message.find("io_context(2)") != std::string::npos);
+}
+
+CONFORMANCE_ON(kernel, "a second thread in run waits, and goes on when the first one has left") {
+  beck::io_context ctx(context_options());
+  second_thread other;
+  std::array<std::thread::id, 3> ran;
+  std::size_t count = 0;
+  beck::post(ctx, [&] {
+    ran[0] = std::this_thread::get_id();
+    other.start(ctx, [&] { count = ctx.run(); });
+  });
+  beck::post(ctx, [&] { ran[1] = std::this_thread::get_id(); });
+  beck::post(ctx, [&] { ran[2] = std::this_thread::get_id(); });
+  CHECK(ctx.run_one() == 1);
+  const std::thread::id id = other.thread.get_id();
+  other.thread.join();
+  CHECK(count == 2);
+  CHECK(ran == std::array{std::this_thread::get_id(), id, id});
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE_ON(kernel, "a thread that waits in run takes over from one that an exception ends") {
+  beck::io_context ctx(context_options());
+  second_thread other;
+  std::size_t count = 0;
+  beck::post(ctx, [&] {
+    other.start(ctx, [&] { count = ctx.run(); });
+    throw 7;
+  });
+  beck::post(ctx, [] {});
+  CHECK_THROWS_AS(ctx.run(), int);
+  other.thread.join();
+  CHECK(count == 1);
+}
+
+CONFORMANCE_ON(kernel, "a thread that waits in run returns when the first one runs out of work") {
+  beck::io_context ctx(context_options());
+  second_thread one, two;
+  beck::post(ctx, [&] {
+    one.start(ctx, [&] { CHECK(ctx.run() == 0); });
+    two.start(ctx, [&] { CHECK(ctx.run_one() == 0); });
+  });
+  CHECK(ctx.run() == 1);
+  one.thread.join();
+  two.thread.join();
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE_ON(kernel, "stop ends the waits for a turn while the handler still runs") {
+  for (const bool elsewhere : {false, true}) {
+    beck::io_context ctx(context_options());
+    second_thread one, two;
+    bool late_ran = false;
+    beck::post(ctx, [&] {
+      one.start(ctx, [&] { CHECK(ctx.run() == 0); });
+      two.start(ctx, [&] { CHECK(ctx.run_for(1h) == 0); });
+      elsewhere ? std::thread([&] { ctx.stop(); }).join() : ctx.stop();
+      one.thread.join();  // a handler that waits for the other threads
+      two.thread.join();
+    });
+    beck::post(ctx, [&] { late_ran = true; });
+    CHECK(ctx.run() == 1);
+    CHECK_FALSE(late_ran);
+  }
+}
+
+CONFORMANCE_ON(kernel, "a wait for a turn ends in time, and poll does not wait") {
+  beck::io_context ctx(context_options());
+  bool late_ran = false;
+  beck::post(ctx, [&] {
+    std::thread([&] {
+      const auto began = std::chrono::steady_clock::now();
+      CHECK(ctx.run_for(2ms) == 0);
+      CHECK(std::chrono::steady_clock::now() - began >= 2ms);
+      CHECK(ctx.run_one_for(0ms) == 0);
+      CHECK(ctx.poll() == 0);
+      CHECK(ctx.poll_one() == 0);
+    }).join();
+    CHECK_FALSE(ctx.stopped());
+  });
+  beck::post(ctx, [&] { late_ran = true; });
+  CHECK(ctx.run() == 2);
+  CHECK(late_ran);
+}
+
+CONFORMANCE_ON(kernel, "threads that run one handler each share all of them, one at a time") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  constexpr int rounds = 2000;
+  int inside = 0, received = 0;  // not atomic: handlers do not run side by side
+  std::array<char, 1> space{};
+  std::function<void()> next = [&] {
+    pair.b.async_read_some(beck::buffer(space), [&](beck::error_code ec, std::size_t) {
+      CHECK_FALSE(ec);
+      CHECK(++inside == 1);
+      if (++received < rounds) next();
+      --inside;
+    });
+    beck::async_write(pair.a, beck::buffer("x", 1), beck::detached);
+  };
+  next();
+  std::array<std::size_t, 4> counts{};
+  std::vector<std::thread> threads;
+  for (std::size_t& count : counts) {
+    threads.emplace_back([&] {
+      while (ctx.run_one() != 0) ++count;
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  CHECK(received == rounds);
+  std::size_t all = 0;
+  for (const std::size_t count : counts) all += count;
+  CHECK(all >= std::size_t{rounds});
+  CHECK(all == ctx.stats().delivered);
+}
+
+CONFORMANCE_ON(kernel, "sync_wait refuses a context that another thread runs") {
+  running_context loop;
+  loop.until_asleep();
+  CHECK_THROWS_AS(beck::sync_wait(loop.ctx, []() -> beck::task<> { co_return; }), std::logic_error);
 }
 
 CONFORMANCE_ON(kernel, "threads may take turns in running one context") {
