@@ -71,7 +71,7 @@ void join_point::ended(branch& b, runner& where) noexcept {
   outer.resume_next(coroutine_, where);
 }
 
-bool join_point::wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept {
+bool join_point::wait(continuation coroutine, const wait_kind& kind) noexcept {
   coroutine_ = coroutine;
   if (!outer_->wait_at(this, kind)) {
     stop_walk stops;

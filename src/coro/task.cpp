@@ -21,8 +21,8 @@ void task_promise_base::refuse_started() noexcept {
   __builtin_unreachable();
 }
 
-runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
-                                        std::coroutine_handle<> parent, scope& environment) {
+runner* task_promise_base::begin_inside(std::coroutine_handle<> self, continuation parent,
+                                        scope& environment) {
   held_locks::must_be_none();
   require_fresh();
   runner* const where = runner::current();
@@ -37,7 +37,7 @@ runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
   return nullptr;
 }
 
-bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+bool task_promise_base::start_inline(std::coroutine_handle<> self, continuation parent,
                                      scope& environment) {
   runner* const where = begin_inside(self, parent, environment);
   if (where == nullptr) [[unlikely]]
@@ -50,8 +50,8 @@ bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutin
   return true;
 }
 
-bool task_promise_base::start_concurrent(std::coroutine_handle<> self,
-                                         std::coroutine_handle<> parent, scope& environment) {
+bool task_promise_base::start_concurrent(std::coroutine_handle<> self, continuation parent,
+                                         scope& environment) {
   runner* const where = begin_inside(self, parent, environment);
   if (where == nullptr) return true;
   phase_ = phase::racing;

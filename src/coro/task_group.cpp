@@ -48,7 +48,7 @@ void task_group::unlink(group_child& gone) noexcept {
   __atomic_store_n(&children_, children_ - 1, __ATOMIC_RELAXED);
 }
 
-bool task_group::wait(std::coroutine_handle<> coroutine) {
+bool task_group::wait(detail::continuation coroutine) {
   const auto frame = work_->frame_to_start();
   join_point& here = *this;
   start(body_.emplace(here), frame, frame.promise());

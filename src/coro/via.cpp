@@ -6,9 +6,8 @@
 
 namespace beck::detail {
 
-void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
-                       std::coroutine_handle<> frame, task_promise_base& promise,
-                       drop_function drop) {
+void via_step::suspend(continuation coroutine, scope& home, std::coroutine_handle<> frame,
+                       task_promise_base& promise, drop_function drop) {
   coroutine_ = coroutine;
   home_ = &home;
   frame_ = frame;

@@ -136,7 +136,7 @@ void scope::resume_kept(state_guard& guard) noexcept {
   home.post(&*message_);  // afterwards the scope may be gone
 }
 
-void scope::resume_carefully(std::coroutine_handle<> coroutine, runner& where) {
+void scope::resume_carefully(continuation coroutine, runner& where) {
   {
     const state_guard guard(lock_);
     if (!cancelling_) leaf_ = nullptr;
@@ -149,7 +149,7 @@ void scope::resume_carefully(std::coroutine_handle<> coroutine, runner& where) {
   where.resume(coroutine);
 }
 
-void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept {
+void scope::resume_next(continuation coroutine, runner& where) noexcept {
   stop_waiting();
   if (stop_requested()) forbid_inline(&where);
   const bool queued = where.resume_next(coroutine);
@@ -191,7 +191,7 @@ void scope::act_there(void* subject) noexcept {
 
 void scope::come_home(queue_entry* entry, runner* where) {
   scope& self = *static_cast<remote_action*>(entry)->owner;
-  std::coroutine_handle<> pending;
+  continuation pending;
   {
     const state_guard guard(self.lock_);
     self.message_.reset();

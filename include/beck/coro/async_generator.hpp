@@ -97,7 +97,7 @@ class [[nodiscard]] async_generator {
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
       return suspend_in(coroutine, detail::scope_of(coroutine));
     }
-    bool suspend_in(std::coroutine_handle<> coroutine, detail::scope& environment) {
+    bool suspend_in(detail::continuation coroutine, detail::scope& environment) {
       promise_type& promise = frame_.promise();
       promise.element_ = nullptr;
       promise.start_again();

@@ -139,7 +139,7 @@ class task_window : private join_point {
  private:
   using slot = window_slot<Task>;
 
-  bool begin(std::coroutine_handle<> coroutine, scope& environment) {
+  bool begin(continuation coroutine, scope& environment) {
     open(environment);
     for (slot& free : slots_) put_back(free);
     make_tasks();

@@ -73,13 +73,11 @@ class task_promise_base {
 
   /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes
   /// on.
-  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
-                    scope& environment);
+  bool start_inline(std::coroutine_handle<> self, continuation parent, scope& environment);
   /// The same below a scope whose executor is concurrent: the child may finish on another thread
   /// before this returns. True: from here on the parent may be running, or gone; so wait_for()
   /// comes before.
-  bool start_concurrent(std::coroutine_handle<> self, std::coroutine_handle<> parent,
-                        scope& environment);
+  bool start_concurrent(std::coroutine_handle<> self, continuation parent, scope& environment);
 
   /// Ends the program if the task was started before.
   void require_fresh() const noexcept {
@@ -129,15 +127,14 @@ class task_promise_base {
   };
 
   /// The runner on which the task may start inside the caller; nullptr: it starts later.
-  runner* begin_inside(std::coroutine_handle<> self, std::coroutine_handle<> parent,
-                       scope& environment);
+  runner* begin_inside(std::coroutine_handle<> self, continuation parent, scope& environment);
   void finish() noexcept;
   void destroy_chain() noexcept;
   [[noreturn, gnu::cold]] static void refuse_started() noexcept;
 
   scope* scope_ = nullptr;
   union {
-    std::coroutine_handle<> parent_;
+    continuation parent_;
     queue_entry* after_;
   };
   std::exception_ptr exception_;
@@ -286,7 +283,7 @@ class [[nodiscard]] task : private detail::task_base {
     }
   }
   /// `parent_promise`: of `parent`, if that is a task.
-  bool suspend_in(std::coroutine_handle<> parent, detail::scope& environment,
+  bool suspend_in(detail::continuation parent, detail::scope& environment,
                   detail::task_promise_base* parent_promise = nullptr) {
     require_frame();
     if (environment.executor().table()->concurrent) [[unlikely]]
@@ -336,7 +333,7 @@ class [[nodiscard]] task : private detail::task_base {
  private:
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : detail::task_base(frame) {}
 
-  bool suspend_concurrent(std::coroutine_handle<> parent, detail::scope& environment,
+  bool suspend_concurrent(detail::continuation parent, detail::scope& environment,
                           detail::task_promise_base* parent_promise) {
     if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     if (promise().start_concurrent(frame_, parent, environment)) return true;

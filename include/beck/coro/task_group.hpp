@@ -148,7 +148,7 @@ class task_group : private detail::join_point {
   void check_room() const;
   void adopt(detail::group_child& made, std::coroutine_handle<> frame,
              detail::task_promise_base& promise);
-  bool wait(std::coroutine_handle<> coroutine);
+  bool wait(detail::continuation coroutine);
   void rethrow_if_failed() const {
     if (error_) std::rethrow_exception(error_);
   }

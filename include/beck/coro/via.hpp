@@ -34,7 +34,7 @@ class via_step : public queue_entry, private owned_tree {
   }
 
   /// `drop` destroys the task's frame, if its executor goes first.
-  void suspend(std::coroutine_handle<> coroutine, scope& home, std::coroutine_handle<> frame,
+  void suspend(continuation coroutine, scope& home, std::coroutine_handle<> frame,
                task_promise_base& promise, drop_function drop);
   void throw_if_refused() const {
     if (refused_ != 0) [[unlikely]]
@@ -55,7 +55,7 @@ class via_step : public queue_entry, private owned_tree {
 
   any_io_executor where_;
   deferred_init<scope> scope_;
-  std::coroutine_handle<> coroutine_;
+  continuation coroutine_;
   scope* home_ = nullptr;
   std::coroutine_handle<> frame_;
   task_promise_base* promise_ = nullptr;
@@ -78,7 +78,7 @@ class [[nodiscard]] via_operation : private via_step {
                      std::source_location at = std::source_location::current()) {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  void suspend_in(continuation coroutine, scope& environment) {
     const auto frame = work_.frame_to_start();
     this->suspend(coroutine, environment, frame, frame.promise(), [](via_step& self) noexcept {
       const task<T, Throwing> gone(static_cast<via_operation&>(self).take_work());

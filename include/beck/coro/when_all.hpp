@@ -180,7 +180,7 @@ class [[nodiscard]] branches_operation : private join_point {
                      std::source_location at = std::source_location::current()) {
     return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  bool suspend_in(continuation coroutine, scope& environment) {
     open(environment);
     branches_.start(*this);
     static constexpr wait_kind kind{&join_point::tell_first, Decisive::waits_for,

@@ -74,7 +74,7 @@ class range_branches : private join_point {
  private:
   using slot = window_slot<Task>;
 
-  bool begin(std::coroutine_handle<> coroutine, scope& environment) {
+  bool begin(continuation coroutine, scope& environment) {
     open(environment);
     for (slot& one : slots_) {
       const auto frame = one.work_->frame_to_start();

@@ -20,22 +20,30 @@ namespace detail {
 /// An object that can be awaited inside a scope that is not the coroutine's own: the library's
 /// operations, those that users derive from beck::op, and tasks.
 template <class A>
-concept scoped_awaitable = requires(A& a, std::coroutine_handle<> coroutine, scope& environment) {
+concept scoped_awaitable = requires(A& a, continuation coroutine, scope& environment) {
   a.suspend_in(coroutine, environment);
 };
 
 namespace functions {
 
-/// Starts `awaitable` for a suspended coroutine inside `environment`. False: it goes on at once.
+/// Starts `awaitable` for a waiter inside `environment`. Returns false if the waiter goes on at
+/// once.
+template <class A>
+bool suspend_inside(A& awaitable, continuation waiting, scope& environment) {
+  if constexpr (std::is_void_v<decltype(awaitable.suspend_in(waiting, environment))>) {
+    awaitable.suspend_in(waiting, environment);
+    return true;
+  } else {
+    return awaitable.suspend_in(waiting, environment);
+  }
+}
+/// As above, for a suspended coroutine. A task that awaits a task is known to it.
 template <class A, class Promise>
 bool suspend_inside(A& awaitable, std::coroutine_handle<Promise> coroutine, scope& environment) {
-  if constexpr (std::is_void_v<decltype(awaitable.suspend_in(coroutine, environment))>) {
-    awaitable.suspend_in(coroutine, environment);
-    return true;
-  } else if constexpr (is_task<A> && std::is_base_of_v<task_promise_base, Promise>) {
+  if constexpr (is_task<A> && std::is_base_of_v<task_promise_base, Promise>) {
     return awaitable.suspend_in(coroutine, environment, &coroutine.promise());
   } else {
-    return awaitable.suspend_in(coroutine, environment);
+    return functions::suspend_inside(awaitable, continuation(coroutine), environment);
   }
 }
 
@@ -61,7 +69,7 @@ class [[nodiscard]] scoped_operation {
                      std::source_location at = std::source_location::current()) {
     return suspend(coroutine, detail::scope_of(coroutine, at));
   }
-  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  bool suspend_in(continuation coroutine, scope& environment) {
     return suspend(coroutine, environment);
   }
   decltype(auto) await_resume() {
@@ -92,11 +100,11 @@ class [[nodiscard]] scoped_operation {
   Op op_;
 
  private:
-  template <class Promise>
-  bool suspend(std::coroutine_handle<Promise> coroutine, scope& environment) {
+  template <class Waiting>
+  bool suspend(Waiting waiting, scope& environment) {
     limit_.enter(scope_, environment);
     limit_.set_on(*scope_);
-    return detail::suspend_inside(op_, coroutine, *scope_);
+    return detail::suspend_inside(op_, waiting, *scope_);
   }
 };
 

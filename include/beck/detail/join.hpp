@@ -95,7 +95,7 @@ class join_point {
 
   /// Makes `coroutine` wait until all branches have ended; cancelling that wait stops them. Returns
   /// false if all have ended already.
-  bool wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept;
+  bool wait(continuation coroutine, const wait_kind& kind) noexcept;
 
   /// Stops all branches, and those that are started later.
   void stop_all() noexcept;
@@ -126,7 +126,7 @@ class join_point {
   scope* outer_ = nullptr;
   deferred_init<state_lock> lock_;
   end_function on_end_;
-  std::coroutine_handle<> coroutine_;
+  continuation coroutine_;
   intrusive_list<branch, &branch::hook_> branches_;  // those that have not ended, oldest first
   unsigned numbers_ = 0;
   unsigned running_ = 1;  // atomic; one more until wait()

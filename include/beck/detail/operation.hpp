@@ -134,7 +134,7 @@ class operation : public io_op {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   /// Starts the operation for a coroutine whose scope is `environment`.
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  void suspend_in(continuation coroutine, scope& environment) {
     suspend_and_begin(*this, coroutine, environment);
   }
 
@@ -155,11 +155,10 @@ class operation : public io_op {
   /// Makes the completion resume `coroutine` on the executor of `environment`, and, from
   /// environment.started() on, a stop of that scope cancel the operation. Returns false if the
   /// scope has been stopped before: the operation must not start, and ends with the scope's reason.
-  [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
+  [[nodiscard]] bool wait_in(continuation coroutine, scope& environment) noexcept;
   /// Starts `op`, whose class may have a begin() of its own, as suspend_in() does.
   template <class Operation>
-  static void suspend_and_begin(Operation& op, std::coroutine_handle<> coroutine,
-                                scope& environment) {
+  static void suspend_and_begin(Operation& op, continuation coroutine, scope& environment) {
     if (!op.wait_in(coroutine, environment)) return;
     op.begin();
     environment.started();
@@ -174,7 +173,7 @@ class operation : public io_op {
   static void resume(queue_entry* entry, runner* where);
   static void resume_elsewhere(queue_entry* entry, runner* where);
 
-  std::coroutine_handle<> coroutine_;
+  continuation coroutine_;
   scope* scope_;
 };
 
@@ -192,7 +191,7 @@ class begun_by : public Base {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   /// Starts the operation by Derived::begin() for a coroutine whose scope is `environment`.
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  void suspend_in(continuation coroutine, scope& environment) {
     Base::suspend_and_begin(static_cast<Derived&>(*this), coroutine, environment);
   }
 

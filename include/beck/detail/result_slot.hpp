@@ -238,7 +238,7 @@ class awaiting_slot : public result_slot<A...> {
  public:
   /// Awaits the operation that `initiation` starts. Returns whether the coroutine stays suspended.
   template <class Initiation>
-  bool suspend(std::coroutine_handle<> coroutine, scope& environment, Initiation&& initiation) {
+  bool suspend(continuation coroutine, scope& environment, Initiation&& initiation) {
     coroutine_ = coroutine;
     scope_ = &environment;
     this->begin(environment.executor(), &resume_entry, signal_.slot());
@@ -261,7 +261,7 @@ class awaiting_slot : public result_slot<A...> {
     return nullptr;
   }
 
-  std::coroutine_handle<> coroutine_;
+  continuation coroutine_;
   scope* scope_;
   cancellation_signal signal_;
 };

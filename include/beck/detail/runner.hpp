@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <beck/detail/continuation.hpp>
 #include <beck/detail/queue_entry.hpp>
 
 namespace beck::detail {
@@ -93,14 +94,14 @@ class runner {
   unsigned budget() const noexcept { return budget_; }
 
   /// Resumes `coroutine`, and then everything that is to continue after it has unwound.
-  void resume(std::coroutine_handle<> coroutine) {
+  void resume(continuation coroutine) {
     coroutine.resume();
     while (next_ || after_ != nullptr) continue_unwound();
   }
 
   /// Lets `coroutine` continue when the current one has unwound to resume(). Returns false if the
   /// slot is taken: the caller then queues it. Requires a call from inside resume().
-  bool resume_next(std::coroutine_handle<> coroutine) noexcept {
+  bool resume_next(continuation coroutine) noexcept {
     if (next_) return false;
     next_ = coroutine;
     return true;
@@ -185,7 +186,7 @@ class runner {
   unsigned budget_ = budget_per_entry;
   unsigned depth_ = 0;
   unsigned immediate_depth_ = 0;
-  std::coroutine_handle<> next_;
+  continuation next_;
   queue_entry* after_ = nullptr;
   const executor_frame* innermost_ = nullptr;
 };

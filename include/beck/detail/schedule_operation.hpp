@@ -44,7 +44,7 @@ class [[nodiscard]] schedule_operation : public queue_entry {
                      std::source_location at = std::source_location::current()) {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
+  void suspend_in(continuation coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
     if (home.stop_requested()) [[unlikely]]
@@ -76,7 +76,7 @@ class [[nodiscard]] schedule_operation : public queue_entry {
   static void go_home(queue_entry* entry, runner* where);
 
   any_io_executor through_;
-  std::coroutine_handle<> coroutine_;
+  continuation coroutine_;
   scope* home_;
   bool may_skip_;
   int refused_ = 0;  // the result of an await in a stopped scope

@@ -128,7 +128,7 @@ class scope {
 
   /// Resumes the coroutine, once a concurrent start or cancellation of the awaited operation has
   /// finished.
-  void resume(std::coroutine_handle<> coroutine, runner& where) {
+  void resume(continuation coroutine, runner& where) {
     if (lock_.is_concurrent() || stop_requested()) [[unlikely]] {
       resume_carefully(coroutine, where);
     } else {
@@ -139,7 +139,7 @@ class scope {
 
   /// Resumes the coroutine when the coroutine that is running now has unwound; else as resume().
   /// For a wait that has no leaf on another loop. Requires a call from inside runner::resume().
-  void resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept;
+  void resume_next(continuation coroutine, runner& where) noexcept;
 
   /// Returns the result of an operation that this scope has refused or cancelled, and notes the
   /// interruption.
@@ -181,7 +181,7 @@ class scope {
   void make_up_for_start() noexcept;
   void cancel_leaf() noexcept;
   void resume_kept(state_guard& guard) noexcept;
-  void resume_carefully(std::coroutine_handle<> coroutine, runner& where);
+  void resume_carefully(continuation coroutine, runner& where);
   static void act_there(void* message) noexcept;
   static void come_home(queue_entry* entry, runner* where);
 
@@ -198,7 +198,7 @@ class scope {
     std::int64_t since_;  // while there is a leaf: the start of the wait, by runner::read_at
     scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
-  std::coroutine_handle<> pending_;       // the coroutine that resume() has put off
+  continuation pending_;                  // the coroutine that resume() has put off
   deferred_init<remote_action> message_;  // while it is on its way
   stop_source told_{nostopstate};         // the source of token()'s tokens
 };

@@ -38,7 +38,7 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
                      std::source_location at = std::source_location::current()) {
     return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  bool suspend_in(continuation coroutine, scope& environment) {
     return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));
   }
   auto await_resume() { return slot_->take(); }

@@ -77,7 +77,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
                      std::source_location at = std::source_location::current()) {
     return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  bool suspend_in(std::coroutine_handle<> coroutine, detail::scope& environment) {
+  bool suspend_in(detail::continuation coroutine, detail::scope& environment) {
     const any_io_executor& home = environment.executor();
     coroutine_ = coroutine;
     scope_ = &environment;
@@ -186,7 +186,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
 
  private:
   bool asked_ = false;
-  std::coroutine_handle<> coroutine_;
+  detail::continuation coroutine_;
   detail::scope* scope_;
   cancellation_signal signal_;
 };

@@ -86,7 +86,7 @@ bool operation::await_ready() noexcept {
   return true;
 }
 
-bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
+bool operation::wait_in(continuation coroutine, scope& environment) noexcept {
   coroutine_ = coroutine;
   scope_ = &environment;
   const wait_kind* waits = &own_wait;
