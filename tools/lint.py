@@ -54,7 +54,7 @@ LIGHT_HEADERS = set(
     "new source_location string_view tuple type_traits utility version".split()
 )
 # Files outside of base/ that may have #if.
-CONDITIONAL_FILES = ("checked_result.hpp",)
+CONDITIONAL_FILES = ("checked_result.hpp", "vocabulary.hpp")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<!\w)::sleep\s*\(|\bsleep\s*\(\d")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")

@@ -10,12 +10,14 @@
 #include <beck/coro/via.hpp>
 #include <beck/detail/join.hpp>
 #include <beck/detail/schedule_operation.hpp>
+#include <beck/detail/sender_wait.hpp>
 
 namespace beck::detail {
 
-/// A task: a root, or a branch of a join point.
+/// A task: a root, or a branch of a join point. Or the wait of a sender, which has no frame.
 struct task_view {
-  const task_promise_base* promise;  ///< of its outermost frame; nullptr: not made yet
+  const task_promise_base* promise;  ///< of its outermost frame; nullptr: not made yet, or no task
+  const scope* around;               ///< of a sender's wait; nullptr for tasks
   bool started;
   std::source_location spawned_at;
   const char* joined_by;  ///< "when_all", ...; nullptr for a root
@@ -34,18 +36,27 @@ struct wait_view {
 struct dump_access {
   /// Returns the view of a tree that a context owns: a root, or a task of another executor.
   static task_view view(const owned_tree& tree) noexcept {
-    if (!tree.kind->visits) return view(static_cast<const task_root&>(tree));
-    const auto& guest = static_cast<const via_step&>(tree);
-    return {guest.promise_, true, guest.spawned_at_, nullptr};
+    switch (tree.kind->what) {
+      case tree_kind::content::guest: {
+        const auto& guest = static_cast<const via_step&>(tree);
+        return {guest.promise_, nullptr, true, guest.spawned_at_, nullptr};
+      }
+      case tree_kind::content::sender:
+        return {
+            nullptr, &sender_wait::from(const_cast<owned_tree*>(&tree)).scope_, true, {}, nullptr};
+      case tree_kind::content::root:
+        break;
+    }
+    return view(static_cast<const task_root&>(tree));
   }
   static task_view view(const task_root& root) noexcept {
-    return {root.promise_, root.promise_ != nullptr, root.spawned_at_, nullptr};
+    return {root.promise_, nullptr, root.promise_ != nullptr, root.spawned_at_, nullptr};
   }
   /// Returns the view of a branch; `place` is the place where its join point is awaited.
   static task_view view(const branch& b, const char* joined_by,
                         const std::source_location& place) noexcept {
     const bool own_place = b.spawned_at_.line() != 0;
-    return {b.promise_, b.promise_->phase_ != task_promise_base::phase::fresh,
+    return {b.promise_, nullptr, b.promise_->phase_ != task_promise_base::phase::fresh,
             own_place ? b.spawned_at_ : place, joined_by};
   }
 
@@ -77,9 +88,9 @@ struct dump_access {
     return frame.awaits_at_;
   }
 
-  /// Returns the wait of the innermost of the scopes around `innermost`.
-  static wait_view wait(const task_promise_base& innermost) noexcept {
-    const scope* at = innermost.scope_;
+  /// Returns the wait of the innermost of the scopes of a task or a sender's wait.
+  static wait_view wait(const task_view& task) noexcept {
+    const scope* at = task.promise != nullptr ? innermost(*task.promise).scope_ : task.around;
     while (at->leaf_ != nullptr && at->kind_->what == wait_kind::leaf::inner_scope) {
       at = static_cast<const scope*>(at->leaf_);
     }

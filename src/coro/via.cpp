@@ -19,7 +19,7 @@ void via_step::suspend(continuation coroutine, scope& home, std::coroutine_handl
     home.executor().post(this);
     return;
   }
-  static constexpr tree_kind lives_here{&lose, true};
+  static constexpr tree_kind lives_here{&lose, tree_kind::content::guest};
   static constexpr wait_kind waits_there{&cancel, "a task on another executor"};
   kind = &lives_here;
   scope_.emplace(where_, home.locals());

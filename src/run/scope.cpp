@@ -6,7 +6,9 @@
 #include <beck/detail/inner_scope.hpp>
 #include <beck/detail/scope.hpp>
 
+#include <new>
 #include "base/use_check.hpp"
+
 #include "run/stop_walk.hpp"
 
 // Stopping a scope has two steps. First the scope and all scopes below it are marked as stopped,
@@ -128,19 +130,19 @@ void scope::cancel_leaf() noexcept {
 /// message is in flight, its return resumes the coroutine instead: the message is a member of this
 /// scope, which lives as long as the coroutine waits.
 void scope::resume_kept(state_guard& guard) noexcept {
-  if (!pending_ || message_) return;
-  message_.emplace(*this, &act_there);
-  message_->run = &come_home;
+  if (!pending_ || has_message_) return;
+  auto* const message = make_message();
+  message->run = &come_home;
   const any_io_executor home = executor_;
   guard.unlock();
-  home.post(&*message_);  // afterwards the scope may be gone
+  home.post(message);  // afterwards the scope may be gone
 }
 
 void scope::resume_carefully(continuation coroutine, runner& where) {
   {
     const state_guard guard(lock_);
     if (!cancelling_) leaf_ = nullptr;
-    if (starting_ || cancelling_ || message_) {
+    if (starting_ || cancelling_ || has_message_) {
       pending_ = coroutine;
       return;
     }
@@ -169,32 +171,40 @@ int scope::explain(int result) noexcept {
 
 void scope::act_on(const any_io_executor& other, void (*there)(void* leaf) noexcept,
                    void* leaf) noexcept {
+  remote_action* message = nullptr;
   {
     const state_guard guard(lock_);
-    BECK_ASSERT(!message_, "a stop visits two executors at once");
-    message_.emplace(*this, &act_there);
-    message_->leaf = leaf;
-    message_->there = there;
+    BECK_ASSERT(!has_message_, "a stop visits two executors at once");
+    message = make_message();
+    message->leaf = leaf;
+    message->there = there;
   }
   executor_.on_work_started();
-  other.post(&*message_);
+  other.post(message);
 }
 
-void scope::act_there(void* subject) noexcept {
-  auto& message = *static_cast<remote_action*>(subject);
+/// Makes the message. Requires that there is none, and the lock.
+scope::remote_action* scope::make_message() noexcept {
+  has_message_ = true;
+  return ::new (static_cast<void*>(&message_)) remote_action(*this);
+}
+
+void scope::act_there(void* self) noexcept {
+  auto& owner = *static_cast<scope*>(self);
+  remote_action& message = owner.message_;
   message.there(message.leaf);
   message.run = &come_home;
-  const any_io_executor home = message.owner->executor_;
+  const any_io_executor home = owner.executor_;
   home.post(&message);  // afterwards the scope may be gone
   home.on_work_finished();
 }
 
 void scope::come_home(queue_entry* entry, runner* where) {
-  scope& self = *static_cast<remote_action*>(entry)->owner;
+  scope& self = *static_cast<scope*>(static_cast<remote_action*>(entry)->subject);
   continuation pending;
   {
     const state_guard guard(self.lock_);
-    self.message_.reset();
+    self.has_message_ = false;
     if (!self.cancelling_) pending = std::exchange(self.pending_, nullptr);
   }
   if (where == nullptr || !pending) return;

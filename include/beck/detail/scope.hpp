@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <source_location>
 
-#include <beck/detail/deferred_init.hpp>
+#include <beck/detail/continuation.hpp>
 #include <beck/detail/functions.hpp>
 #include <beck/detail/loop_command.hpp>
 #include <beck/run/any_io_executor.hpp>
@@ -166,8 +166,7 @@ class scope {
   friend struct dump_access;
   friend class stop_walk;
   struct remote_action : loop_command {
-    remote_action(scope& from, function act) noexcept : loop_command(act, this), owner(&from) {}
-    scope* owner;
+    explicit remote_action(scope& from) noexcept : loop_command(&act_there, &from) {}
     void* leaf;
     void (*there)(void* leaf) noexcept;
   };
@@ -178,11 +177,12 @@ class scope {
     const runner* const where = runner::current();
     since_ = where != nullptr ? where->read_at : 0;
   }
+  remote_action* make_message() noexcept;
   void make_up_for_start() noexcept;
   void cancel_leaf() noexcept;
   void resume_kept(state_guard& guard) noexcept;
   void resume_carefully(continuation coroutine, runner& where);
-  static void act_there(void* message) noexcept;
+  static void act_there(void* self) noexcept;
   static void come_home(queue_entry* entry, runner* where);
 
   any_io_executor executor_;
@@ -194,13 +194,17 @@ class scope {
   bool interrupted_ = false;  // atomic
   bool starting_ = false;     // the leaf is being started
   bool cancelling_ = false;   // the leaf is being cancelled: it stays, and its coroutine too
+  bool has_message_ = false;  // message_ is on its way
   union {
     std::int64_t since_;  // while there is a leaf: the start of the wait, by runner::read_at
     scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
-  continuation pending_;                  // the coroutine that resume() has put off
-  deferred_init<remote_action> message_;  // while it is on its way
-  stop_source told_{nostopstate};         // the source of token()'s tokens
+  continuation pending_;           // the coroutine that resume() has put off
+  stop_source told_{nostopstate};  // the source of token()'s tokens
+  union {
+    char no_message_ = 0;
+    remote_action message_;
+  };
 };
 
 /// Returns the scope for code that runs on this thread outside of every task of this library (a

@@ -36,8 +36,13 @@ struct owned_tree;
 
 /// The common part of trees of one kind.
 struct tree_kind {
+  enum class content : unsigned char {
+    root,    ///< a task that was spawned
+    guest,   ///< a task that a coroutine elsewhere awaits (coro/via.hpp)
+    sender,  ///< the wait of a sender's operation state (detail/sender_wait.hpp)
+  };
   void (*destroy)(owned_tree* self);
-  bool visits = false;  ///< a task that a coroutine elsewhere awaits (coro/via.hpp)
+  content what = content::root;
 };
 
 /// A tree of tasks for its context: linked newest first, and destroyed with the context.

@@ -80,7 +80,7 @@ namespace {
 
 struct lost_tasks {
   std::uint64_t count = 0;
-  task_view first = {nullptr, false, {}, nullptr};
+  task_view first = {nullptr, nullptr, false, {}, nullptr};
 };
 
 /// Finds the lost tasks of a loop. Requires that nothing is queued there, and so in no strand of
@@ -90,7 +90,7 @@ lost_tasks find_lost_tasks(const io_loop& loop, bool idle) noexcept {
   lost_tasks lost;
   loop.trees().each([&](const owned_tree& tree) noexcept {
     walk_tree(tree, [&](const task_view& task, const task_path&) noexcept {
-      if (!task.started) return;
+      if (!task.started || task.around != nullptr) return;
       const wait_view wait = wait_of(task);
       if (wait.kind != nullptr || (wait.stopped && !idle)) return;
       if (lost.count++ == 0) lost.first = task;

@@ -78,12 +78,12 @@ void task_dump::add(const task_view& task, const task_path& where) noexcept {
   hash.add(task.joined_by != nullptr ? task.joined_by : "");
   hash.add(task.spawned_at);
   hash.add(task.started ? 1u : 0u);
+  hash.add(task.around != nullptr ? 1u : 0u);
   if (task.started) {
-    each_place(*task.promise,
-               [&](const std::source_location& place, std::uint64_t frames) noexcept {
-                 hash.add(place);
-                 hash.add(&frames, sizeof frames);
-               });
+    each_place(task.promise, [&](const std::source_location& place, std::uint64_t frames) noexcept {
+      hash.add(place);
+      hash.add(&frames, sizeof frames);
+    });
     hash.add(wait.stopped ? 1u : 0u);
     if (wait.kind != nullptr) hash.add(wait.kind->name);
     if (const io_op* const op = operation_of(wait)) {
@@ -215,9 +215,13 @@ void task_dump::print_group(dump_writer& out, const group& g) const noexcept {
     out.put(g.tasks == 1 ? "branch of " : "branches of ", std::string_view(g.first.joined_by),
             ", ");
   }
-  out.put("spawned at ");
-  out.put_place(g.first.spawned_at);
-  out.put("\n");
+  if (g.first.around != nullptr) {
+    out.put(g.tasks == 1 ? "a started sender\n" : "started senders\n");
+  } else {
+    out.put("spawned at ");
+    out.put_place(g.first.spawned_at);
+    out.put("\n");
+  }
   if (g.first.started) print_frames(out, g.first);
   print_wait(out, g);
 }
@@ -226,9 +230,9 @@ void task_dump::print_group(dump_writer& out, const group& g) const noexcept {
 void task_dump::print_frames(dump_writer& out, const task_view& task) noexcept {
   constexpr std::size_t half = 12;
   std::size_t count = 0;
-  each_place(*task.promise, [&](const std::source_location&, std::uint64_t) noexcept { ++count; });
+  each_place(task.promise, [&](const std::source_location&, std::uint64_t) noexcept { ++count; });
   std::size_t at = 0;
-  each_place(*task.promise, [&](const std::source_location& place, std::uint64_t frames) noexcept {
+  each_place(task.promise, [&](const std::source_location& place, std::uint64_t frames) noexcept {
     const std::size_t n = at++;
     if (n == half && count > 2 * half) out.put("    ... ", count - 2 * half, " more ...\n");
     if (n >= half && n + half < count) return;

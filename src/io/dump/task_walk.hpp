@@ -41,8 +41,8 @@ inline const task_promise_base* next_placed(const task_promise_base* frame) noex
 /// Calls `see(place, frames)` for each place, from the outermost frame inwards. Consecutive frames
 /// at the same place (a recursion) are passed as one.
 template <class See>
-void each_place(const task_promise_base& outermost, See&& see) noexcept {
-  const task_promise_base* at = next_placed(&outermost);
+void each_place(const task_promise_base* outermost, See&& see) noexcept {
+  const task_promise_base* at = next_placed(outermost);
   while (at != nullptr) {
     const std::source_location& place = dump_access::place(*at);
     std::uint64_t frames = 0;
@@ -58,14 +58,14 @@ void each_place(const task_promise_base& outermost, See&& see) noexcept {
 /// known.
 inline std::source_location innermost_place(const task_view& task) noexcept {
   std::source_location found = task.spawned_at;
-  each_place(*task.promise,
+  each_place(task.promise,
              [&](const std::source_location& place, std::uint64_t) noexcept { found = place; });
   return found;
 }
 
 inline wait_view wait_of(const task_view& task) noexcept {
   if (!task.started) return {nullptr, nullptr, 0, false};
-  return dump_access::wait(dump_access::innermost(*task.promise));
+  return dump_access::wait(task);
 }
 
 inline const io_op* operation_of(const wait_view& wait) noexcept {

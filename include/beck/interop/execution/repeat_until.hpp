@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+// repeat_until: a loop of senders that keeps the stack bounded and gives way. Its child may
+// complete inside start() any number of times: each round returns to the loop, and a round that has
+// cost no budget pays for itself, so that a loop over senders of other libraries starves nobody.
+#pragma once
+
+#include <beck/interop/execution/vocabulary.hpp>
+#include <beck/run/post.hpp>
+#include <exception>
+#include <optional>
+#include <variant>
+
+namespace beck::execution {
+inline namespace BECK_EXECUTION_VOCABULARY {
+
+namespace detail {
+
+template <class Child, class Receiver>
+class repeat_state : beck::detail::queue_entry {
+  enum class outcome : unsigned char { again, ended, failed, stopped };
+
+  struct child_receiver {
+    using receiver_concept = receiver_tag;
+    repeat_state* self;
+    void set_value() noexcept { self->completed(outcome::again); }
+    void set_value(bool is_last) noexcept {
+      self->completed(is_last ? outcome::ended : outcome::again);
+    }
+    template <class Error>
+    void set_error(Error&& error) noexcept {
+      self->error_.template emplace<std::decay_t<Error>>(static_cast<Error&&>(error));
+      self->completed(outcome::failed);
+    }
+    void set_stopped() noexcept { self->completed(outcome::stopped); }
+    env_of_t<Receiver> get_env() const noexcept { return execution::get_env(self->receiver_); }
+  };
+
+  using child_state = connect_result_t<const Child&, child_receiver>;
+
+ public:
+  using operation_state_concept = operation_state_tag;
+
+  repeat_state(Child child, Receiver&& receiver)
+      : queue_entry{nullptr, &go_on},
+        child_(static_cast<Child&&>(child)),
+        receiver_(static_cast<Receiver&&>(receiver)) {}
+  repeat_state(repeat_state&&) = delete;
+
+  void start() & noexcept { loop(); }
+
+ private:
+  void loop() noexcept {
+    for (;;) {
+      beck::detail::runner* const where = beck::detail::runner::current();
+      const unsigned before = where != nullptr ? where->budget() : 0;
+      race_.begin();
+      try {
+        state_.emplace(in_place{
+            [this] { return execution::connect(std::as_const(child_), child_receiver{this}); }});
+      } catch (...) {
+        error_.template emplace<std::exception_ptr>(std::current_exception());
+        outcome_ = outcome::failed;
+        return finish();
+      }
+      state_->start();
+      // Afterwards, unless the child has completed, another thread may have ended this object.
+      if (!race_.is_completed()) return;
+      if (outcome_ != outcome::again) return finish();
+      if (where == nullptr || where != beck::detail::runner::current()) continue;
+      if (where->budget() == before && where->spend(beck::detail::runner::memory_weight)) continue;
+      if (where->budget() == 0 && where->ambient != nullptr) {
+        const any_io_executor here = where->ambient->executor();
+        return here.post(this);
+      }
+    }
+  }
+  static void go_on(beck::detail::queue_entry* entry, beck::detail::runner* where) {
+    auto& self = *static_cast<repeat_state*>(entry);
+    if (where != nullptr) return self.loop();
+    self.outcome_ = outcome::stopped;
+    self.finish();
+  }
+
+  void completed(outcome how) noexcept {
+    outcome_ = how;
+    if (!race_.complete()) return;  // inside start(): loop() goes on
+    how == outcome::again ? loop() : finish();
+  }
+  void finish() noexcept {
+    state_.reset();
+    switch (outcome_) {
+      case outcome::again:
+        return;  // never
+      case outcome::ended:
+        return static_cast<Receiver&&>(receiver_).set_value();
+      case outcome::stopped:
+        return static_cast<Receiver&&>(receiver_).set_stopped();
+      case outcome::failed:
+        break;
+    }
+    auto error = static_cast<errors&&>(error_);
+    std::visit(
+        [this]<class Error>(Error& held) noexcept {
+          if constexpr (!std::is_same_v<Error, std::monostate>) {
+            static_cast<Receiver&&>(receiver_).set_error(static_cast<Error&&>(held));
+          }
+        },
+        error);
+  }
+
+  template <class Signatures>
+  struct errors_of;
+  template <class Signature>
+  struct one_error {
+    using type = std::variant<>;
+  };
+  template <class Error>
+  struct one_error<set_error_t(Error)> {
+    using type = std::variant<std::decay_t<Error>>;
+  };
+  template <class... Lists>
+  struct joined;
+  template <class... A>
+  struct joined<std::variant<A...>> {
+    using type = std::variant<A...>;
+  };
+  template <class... A, class B, class... Lists>
+  struct joined<std::variant<A...>, std::variant<B>, Lists...>
+      : std::conditional_t<(std::is_same_v<A, B> || ...), joined<std::variant<A...>, Lists...>,
+                           joined<std::variant<A..., B>, Lists...>> {};
+  template <class... A, class... Lists>
+  struct joined<std::variant<A...>, std::variant<>, Lists...>
+      : joined<std::variant<A...>, Lists...> {};
+  template <class... S>
+  struct errors_of<completion_signatures<S...>> {
+    using type = typename joined<std::variant<std::monostate, std::exception_ptr>,
+                                 typename one_error<S>::type...>::type;
+  };
+  using errors = typename errors_of<signatures_of<const Child&, env_of_t<child_receiver>>>::type;
+
+  Child child_;
+  Receiver receiver_;
+  std::optional<child_state> state_;
+  errors error_;
+  outcome outcome_ = outcome::again;
+  start_race race_;
+};
+
+/// The signatures of the loop: those of the child, with set_value() for its values, and an
+/// exception of the child's connect.
+template <class List>
+struct repeat_signatures;
+template <class Result, class... Rest>
+struct repeat_join {
+  using type = Result;
+};
+template <class... R, class S, class... Rest>
+struct repeat_join<completion_signatures<R...>, S, Rest...>
+    : repeat_join<std::conditional_t<has_signature<S, completion_signatures<R...>>,
+                                     completion_signatures<R...>, completion_signatures<R..., S>>,
+                  Rest...> {};
+template <class... R, class... T, class... Rest>
+struct repeat_join<completion_signatures<R...>, set_value_t(T...), Rest...>
+    : repeat_join<completion_signatures<R...>, Rest...> {};
+template <class... S>
+struct repeat_signatures<completion_signatures<S...>> {
+  using type = typename repeat_join<
+      completion_signatures<set_value_t(), set_error_t(std::exception_ptr), set_stopped_t()>,
+      S...>::type;
+};
+
+template <class Child>
+class [[nodiscard]] repeat_sender {
+ public:
+  using sender_concept = sender_tag;
+
+  explicit repeat_sender(Child child) : child_(static_cast<Child&&>(child)) {}
+
+  template <class Self, class... Env>
+  static consteval auto get_completion_signatures() {
+    return typename repeat_signatures<signatures_of<const Child&, Env...>>::type();
+  }
+  template <class Receiver>
+  repeat_state<Child, std::decay_t<Receiver>> connect(Receiver&& receiver) && {
+    return {static_cast<Child&&>(child_),
+            std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
+  }
+  template <class Receiver>
+  repeat_state<Child, std::decay_t<Receiver>> connect(Receiver&& receiver) const&
+    requires std::copy_constructible<Child>
+  {
+    return {child_, std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
+  }
+
+ private:
+  Child child_;
+};
+
+}  // namespace detail
+
+/// Returns a sender that starts `child` again and again, until it sends true; if it sends nothing,
+/// for ever. `child` is connected as a const lvalue, so that an operation of beck takes the form
+/// as_sender([...] { return operation; }). An error or a stop of the child ends the loop.
+/// Stack: bounded, also if the child always completes inside start(). Fairness: inside an executor
+/// of beck the rounds cost budget; without budget the loop goes through the queue of the context
+/// (of the context, not the strand, that runs it). On other threads it does not give way.
+template <detail::any_sender Child>
+auto repeat_until(Child child) {
+  return detail::repeat_sender<Child>(static_cast<Child&&>(child));
+}
+
+}  // namespace BECK_EXECUTION_VOCABULARY
+}  // namespace beck::execution

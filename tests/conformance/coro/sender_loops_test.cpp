@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Senders in numbers: loops that never wait, stops from other threads, pools and strands.
+#include <array>
+#include <atomic>
+#include <beck/coro/co_spawn.hpp>
+#include <beck/interop/execution.hpp>
+#include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "support/context_options.hpp"
+#include "support/receivers.hpp"
+#include "support/stream_pair.hpp"
+
+using namespace std::chrono_literals;
+namespace ex = beck::execution;
+using beck::test::outcome;
+using beck::test::ready_sender;
+using beck::test::state_of;
+using beck::test::stream_pair;
+using receiver = beck::test::noting_receiver;
+
+CONFORMANCE("loops over senders that never wait keep the stack bounded and starve nobody") {
+  beck::io_context ctx(context_options());
+  constexpr int rounds = 100'000;
+  bool posted_ran = false;
+  for (const bool foreign : {false, true}) {
+    posted_ran = false;
+    int left = rounds;
+    outcome told;
+    const auto run = [&](auto sender) {
+      auto state = ex::connect(ex::repeat_until(std::move(sender)), receiver(told));
+      beck::post(ctx, [&] {
+        beck::post(ctx, [&] { posted_ran = left > rounds / 2; });
+        state.start();
+      });
+      ctx.run();
+      ctx.restart();
+    };
+    if (foreign) {
+      run(ready_sender{&left});
+    } else {
+      run(ex::as_sender(
+          [&left] { return [](int& rest) -> beck::task<bool> { co_return --rest == 0; }(left); },
+          ctx));
+    }
+    CHECK(told.values == 1);
+    CHECK(left == 0);
+    CHECK(posted_ran);
+  }
+}
+
+CONFORMANCE("a loop of senders ends with an error or a stop of its child") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 1> space{};
+  outcome failed, stopped;
+  const auto read = [&] {
+    return ex::repeat_until(ex::as_sender(
+        [&]() -> beck::task<bool> {
+          const auto [ec, n] = co_await pair.b.async_read_some(beck::buffer(space));
+          if (ec) throw beck::io_error(ec);
+          co_return n == 0;
+        },
+        ctx));
+  };
+  ex::inplace_stop_source source;
+  auto one = ex::connect(read(), receiver(stopped, source.get_token()));
+  one.start();
+  beck::async_write(pair.a, beck::buffer("abc", 3), beck::detached);
+  ctx.poll();
+  source.request_stop();
+  ctx.run();
+  ctx.restart();
+  CHECK(stopped.stops == 1);
+  auto two = ex::connect(read(), receiver(failed));
+  two.start();
+  pair.a.close();
+  ctx.run();
+  CHECK(failed.errors == 1);
+}
+
+CONFORMANCE("a dump tells of senders that wait") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  outcome told;
+  auto state =
+      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(told));
+  state.start();
+  ctx.poll();
+  std::string text;
+  ctx.dump([&](std::string_view piece) { text += piece; });
+  CHECK(text.find("a started sender") != std::string::npos);
+  pair.b.close();
+  ctx.run();
+  CHECK(told.errors == 1);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "stops from another thread and completions: each state is told once") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  auto guard = beck::make_work_guard(ctx);
+  std::thread runner([&] { ctx.run(); });
+  int values = 0, stops = 0;
+  for (int i = 0; i < 2000; ++i) {
+    beck::test::counts told;
+    ex::inplace_stop_source source;
+    std::array<char, 1> space{};
+    auto state = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                             beck::test::counting{&told, {source.get_token()}});
+    state.start();
+    if (i % 2 != 0) pair.a.write_some(beck::buffer("x", 1));
+    for (int k = 0; k < i % 40; ++k) std::this_thread::yield();
+    source.request_stop();
+    while (told.all() == 0) std::this_thread::yield();
+    // The completion has to return before the state goes.
+    std::atomic<bool> returned{false};
+    beck::post(ctx, [&] { returned = true; });
+    while (!returned) std::this_thread::yield();
+    values += told.values;
+    stops += told.stops;
+    if (told.values == 0 && i % 2 != 0) {  // the byte is still there
+      beck::error_code ec;
+      CHECK(pair.b.read_some(beck::buffer(space), ec) == 1);
+    }
+  }
+  guard.reset();
+  runner.join();
+  CHECK(values + stops == 2000);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "senders on a pool and on a strand over it") {
+  beck::thread_pool pool(2);
+  auto strand = beck::make_strand(pool);
+  beck::test::counts told;
+  const auto receiver_of = [&] { return beck::test::counting{&told, {}}; };
+  const auto hop = [](auto where) -> beck::task<int> {
+    co_await beck::post(where);
+    co_return 1;
+  };
+  using pool_state =
+      state_of<decltype(ex::as_sender(hop(pool.get_executor()), pool)), beck::test::counting>;
+  using strand_state = state_of<decltype(ex::as_sender(hop(strand), strand)), beck::test::counting>;
+  std::array<std::optional<pool_state>, 200> in_pool;
+  std::array<std::optional<strand_state>, 200> in_strand;
+  for (std::size_t i = 0; i < in_pool.size(); ++i) {
+    in_pool[i].emplace(ex::detail::in_place{
+        [&] { return ex::connect(ex::as_sender(hop(pool.get_executor()), pool), receiver_of()); }});
+    in_strand[i].emplace(ex::detail::in_place{
+        [&] { return ex::connect(ex::as_sender(hop(strand), strand), receiver_of()); }});
+    in_pool[i]->start();
+    in_strand[i]->start();
+  }
+  pool.join();
+  CHECK(told.values == 400);
+  CHECK(told.all() == 400);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Operations, tasks and executors as senders, without a library of senders: how they complete,
+// where, how they are stopped, and what a context that is destroyed does with them.
+#include <array>
+#include <atomic>
+#include <beck/coro/co_spawn.hpp>
+#include <beck/interop/execution.hpp>
+#include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "support/context_options.hpp"
+#include "support/receivers.hpp"
+#include "support/stream_pair.hpp"
+
+using namespace std::chrono_literals;
+namespace ex = beck::execution;
+using beck::test::outcome;
+using beck::test::ready_sender;
+using beck::test::state_of;
+using beck::test::stream_pair;
+using receiver = beck::test::noting_receiver;
+using beck::test::steadfast;
+
+namespace {
+
+beck::task<int> sum(beck::io_context& ctx, int a, int b) {
+  co_await beck::post(ctx);
+  co_return a + b;
+}
+beck::task<> wait_long(beck::io_context& ctx) { co_await beck::test::pause(ctx, 24h); }
+beck::task<int> throws_something(beck::io_context& ctx) {
+  co_await beck::post(ctx);
+  throw std::runtime_error("something");
+}
+
+}  // namespace
+
+CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result if asked") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  outcome bytes, end, whole;
+  auto first =
+      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(bytes));
+  first.start();
+  CHECK(bytes.all() == 0);
+  beck::async_write(pair.a, beck::buffer("abcde", 5), beck::detached);
+  ctx.run();
+  ctx.restart();
+  CHECK(bytes.values == 1);
+  CHECK(bytes.bytes == 5);
+
+  auto third = ex::connect(ex::as_result_sender(beck::async_read(pair.b, beck::buffer(space))),
+                           receiver(whole));
+  third.start();
+  beck::async_write(pair.a, beck::buffer("xyz", 3),
+                    [&](beck::error_code, std::size_t) { pair.a.close(); });
+  ctx.run();
+  ctx.restart();
+  CHECK(whole.values == 1);
+  CHECK(whole.bytes == 3);
+  CHECK(whole.error == beck::error::eof);
+
+  auto second =
+      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(end));
+  second.start();
+  ctx.run();
+  CHECK(end.errors == 1);
+  CHECK(end.error == beck::error::eof);
+}
+
+CONFORMANCE("a task as a sender sends its value or its exception") {
+  beck::io_context ctx(context_options());
+  outcome value, exception;
+  auto first = ex::connect(ex::as_sender(sum(ctx, 3, 4), ctx), receiver(value));
+  auto second = ex::connect(ex::as_sender(throws_something(ctx), ctx), receiver(exception));
+  first.start();
+  second.start();
+  ctx.run();
+  CHECK(value.values == 1);
+  CHECK(value.bytes == 7);
+  CHECK(exception.errors == 1);
+  CHECK(exception.exception == "something");
+}
+
+CONFORMANCE("a stop ends a read, a task and a pause, and not a result that is there") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  ex::inplace_stop_source source;
+  outcome read, task, pause, late, ready;
+  auto one = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                         receiver(read, source.get_token()));
+  auto two = ex::connect(ex::as_sender(wait_long(ctx), ctx), receiver(task, source.get_token()));
+  auto three =
+      ex::connect(ex::scheduler_of(ctx).schedule_after(24h), receiver(pause, source.get_token()));
+  one.start();
+  two.start();
+  three.start();
+  ctx.poll();
+  source.request_stop();
+  ctx.run();
+  ctx.restart();
+  CHECK(read.stops == 1);
+  CHECK(task.stops == 1);
+  CHECK(pause.stops == 1);
+
+  auto four = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                          receiver(late, source.get_token()));
+  four.start();
+  CHECK(late.stops == 1);
+
+  ex::inplace_stop_source other;
+  auto five = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                          receiver(ready, other.get_token()));
+  beck::post(ctx, [&] {
+    CHECK(pair.a.write_some(beck::buffer("abc", 3)) == 3);
+    five.start();
+  });
+  beck::post(ctx, [&] { pair.b.cancel(); });
+  ctx.run();
+  CHECK(ready.all() == 1);
+  CHECK(ready.stops == 0);
+  other.request_stop();
+  CHECK(ready.all() == 1);
+}
+
+CONFORMANCE("cancelling the object is an error and no stop") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  ex::inplace_stop_source source;
+  outcome told;
+  auto state = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                           receiver(told, source.get_token()));
+  state.start();
+  beck::post(ctx, [&] { pair.b.cancel(); });
+  ctx.run();
+  CHECK(told.errors == 1);
+  CHECK(told.error == beck::error::operation_aborted);
+}
+
+CONFORMANCE("schedule completes on its executor, and pauses at their time") {
+  beck::io_context ctx(context_options());
+  auto strand = beck::make_strand(ctx);
+  outcome here, in_strand, paused;
+  auto one = ex::connect(ex::scheduler_of(ctx).schedule(), receiver(here));
+  auto two = ex::connect(ex::scheduler_of(strand).schedule(), receiver(in_strand));
+  auto three = ex::connect(ex::scheduler_of(strand).schedule_after(1ms), receiver(paused));
+  one.start();
+  two.start();
+  three.start();
+  CHECK(here.all() + in_strand.all() + paused.all() == 0);
+  ctx.run();
+  CHECK(here.values == 1);
+  CHECK(in_strand.values == 1);
+  CHECK(paused.values == 1);
+  CHECK(ex::scheduler_of(ctx) == ex::scheduler_of(ctx));
+  CHECK_FALSE(ex::scheduler_of(ctx) == ex::scheduler_of(strand));
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a pause on a pool is an error: it has no clock") {
+  beck::thread_pool pool(1);
+  outcome told;
+  auto state = ex::connect(ex::scheduler_of(pool).schedule_after(1ms), steadfast{&told});
+  state.start();
+  pool.join();
+  CHECK(told.errors == 1);
+}
+
+CONFORMANCE(
+    "a context that is destroyed stops its senders: waiting, queued, scheduled, and tasks") {
+  std::array<outcome, 5> told;
+  std::optional<state_of<decltype(ex::as_sender(std::declval<beck::test::stream_socket&>()
+                                                    .async_read_some(beck::mutable_buffer()))),
+                         receiver>>
+      read, queued;
+  std::optional<state_of<decltype(ex::as_sender(std::declval<beck::task<>>(),
+                                                std::declval<beck::io_context&>())),
+                         receiver>>
+      task;
+  std::optional<
+      state_of<decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule()), receiver>>
+      scheduled;
+  std::optional<state_of<
+      decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule_after(1ms)), receiver>>
+      paused;
+  const auto make = [](auto& place, auto sender, receiver r) {
+    place.emplace(ex::detail::in_place{[&] { return ex::connect(std::move(sender), r); }});
+    place->start();
+  };
+  std::array<char, 8> space{};
+  ex::inplace_stop_source source;
+  {
+    beck::io_context ctx(context_options());
+    stream_pair pair(ctx);
+    make(read, ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(told[0]));
+    make(task, ex::as_sender(wait_long(ctx), ctx), receiver(told[1], source.get_token()));
+    make(paused, ex::scheduler_of(ctx).schedule_after(24h), receiver(told[2]));
+    ctx.poll();
+    make(queued, ex::as_sender(pair.a.async_read_some(beck::buffer(space))), receiver(told[3]));
+    make(scheduled, ex::scheduler_of(ctx).schedule(), receiver(told[4]));
+    source.request_stop();
+  }
+  for (const outcome& each : told) {
+    CHECK(each.stops == 1);
+    CHECK(each.all() == 1);
+  }
+}
+
+CONFORMANCE("a task awaits senders: ready ones, later ones, several values, errors and stops") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  beck::test::run_task(ctx, [&]() -> beck::task<> {
+    std::array<char, 8> space{};
+    beck::ignore(co_await beck::async_write(pair.a, beck::buffer("abc", 3)));
+    auto [ec, n] =
+        co_await ex::from_sender(ex::as_sender(pair.b.async_read_some(beck::buffer(space))));
+    CHECK_FALSE(ec);
+    CHECK(n == 3);
+    int left = 1;
+    CHECK(co_await ex::from_sender(ready_sender{&left}));
+    co_await ex::from_sender(ex::scheduler_of(ctx).schedule());
+    const auto pause = co_await ex::from_sender(ex::scheduler_of(ctx).schedule_after(1ms));
+    CHECK_FALSE(pause.error());
+    CHECK(co_await ex::from_sender(ex::as_sender(sum(ctx, 1, 2), ctx)) == 3);
+    pair.a.close();
+    const auto [eof, none] =
+        co_await ex::from_sender(ex::as_sender(pair.b.async_read_some(beck::buffer(space))));
+    CHECK(eof == beck::error::eof);
+    CHECK(none == 0);
+  });
+}
+
+CONFORMANCE("an awaitable throws the error of a sender that it awaits") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  beck::error_code thrown;
+  beck::co_spawn(
+      ctx,
+      [&]() -> beck::awaitable<> {
+        std::array<char, 8> space{};
+        pair.a.close();
+        try {
+          co_await ex::from_sender(ex::as_sender(pair.b.async_read_some(beck::buffer(space))));
+        } catch (const beck::io_error& e) {
+          thrown = e.code();
+        }
+      },
+      beck::detached);
+  ctx.run();
+  CHECK(thrown == beck::error::eof);
+}
+
+CONFORMANCE("a time limit around a sender that a task awaits ends it") {
+  beck::io_context ctx(context_options());
+  beck::test::run_task(ctx, [&]() -> beck::task<> {
+    const auto [ec] =
+        co_await beck::timeout(ex::from_sender(ex::scheduler_of(ctx).schedule_after(24h)), 1ms);
+    CHECK(ec == beck::error::timeout);
+  });
+}
+
+CONFORMANCE("sync_wait runs the context until a sender has completed") {
+  beck::io_context ctx(context_options());
+  CHECK(ex::sync_wait(ctx, ex::as_sender(sum(ctx, 20, 22), ctx)) == 42);
+  CHECK_FALSE(ex::sync_wait(ctx, ex::scheduler_of(ctx).schedule_after(1ms)).error());
+}
