@@ -17,9 +17,8 @@ constexpr char no_executor[] =
 
 }  // namespace
 
-void sender_wait::begin() noexcept {
+void sender_wait::begin_elsewhere() noexcept {
   BECK_ASSERT(home_, no_executor);
-  if (home_.running_in_this_thread()) return resume(*this);
   entry.run = &started;
   const any_io_executor home = home_;
   home.post(&entry);  // afterwards the state may be gone
@@ -91,12 +90,6 @@ void sender_wait::carry_stop(queue_entry* queued, runner* where) {
   if (!message.leave()) return;
   self.over_ = true;
   self.resume(self);
-}
-
-void sender_wait::close() noexcept {
-  const phase ended = std::exchange(phase_, phase::closed);
-  if (ended == phase::inert) home_.~any_io_executor();
-  if (ended == phase::open) scope_.~scope();
 }
 
 error_code code_of_current_exception() noexcept {

@@ -7,6 +7,7 @@
 #include <beck/base/error.hpp>
 #include <beck/detail/continuation.hpp>
 #include <beck/detail/scope.hpp>
+#include <utility>
 
 namespace beck::detail {
 
@@ -64,7 +65,13 @@ class sender_wait : public resumable, private sender_links {
   void set_home(any_io_executor home) noexcept { home_ = static_cast<any_io_executor&&>(home); }
 
   /// Calls the function on the executor, perhaps at once.
-  void begin() noexcept;
+  void begin() noexcept {
+    if (home_ && home_.running_in_this_thread()) {
+      resume(*this);
+    } else {
+      begin_elsewhere();
+    }
+  }
   /// Makes the scope of the wait, and gives the wait to the context.
   scope& open() noexcept;
   /// Calls the function again, as an entry of the executor, and the wait is over then.
@@ -75,7 +82,11 @@ class sender_wait : public resumable, private sender_links {
   /// Takes the wait away from the context. Returns whether a stop has ended it. Requires open.
   bool leave_context() noexcept;
   /// Destroys the scope.
-  void close() noexcept;
+  void close() noexcept {
+    const phase ended = std::exchange(phase_, phase::closed);
+    if (ended == phase::inert) home_.~any_io_executor();
+    if (ended == phase::open) scope_.~scope();
+  }
 
  private:
   friend struct dump_access;
@@ -86,6 +97,7 @@ class sender_wait : public resumable, private sender_links {
   static sender_wait& from(owned_tree* link) noexcept {
     return static_cast<sender_wait&>(*reinterpret_cast<sender_links*>(link));
   }
+  void begin_elsewhere() noexcept;
   static void started(queue_entry* entry, runner* where);
   static void finished(queue_entry* entry, runner* where);
   static void carry_stop(queue_entry* message, runner* where);

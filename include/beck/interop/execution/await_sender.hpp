@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/coro/task.hpp>
+#include <beck/detail/initiating_call.hpp>
 #include <beck/interop/execution/as_sender.hpp>
 #include <exception>
 #include <optional>
@@ -140,8 +141,7 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
         [this] { return execution::connect(static_cast<Sender&&>(sender_), receiver(*this)); }});
     environment.wait_at_start(this, kind);
     environment.executor().on_work_started();
-    state_->start();
-    if (race_.is_completed()) {
+    if (is_completed_by_start()) {
       environment.executor().on_work_finished();
       environment.stop_waiting();
       if (beck::detail::runner::current()->spend(beck::detail::runner::memory_weight)) return false;
@@ -168,6 +168,14 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
   }
 
  private:
+  using initiating_call = beck::detail::initiating_call;
+
+  /// Starts the sender. Returns whether it has completed inside start().
+  bool is_completed_by_start() noexcept {
+    const initiating_call call(this);
+    state_->start();
+    return call.result() == initiating_call::outcome::completed;
+  }
   error_code stop_error() noexcept {
     return beck::detail::make_error(scope_->stop_requested() ? scope_->stop_result()
                                                              : beck::detail::cancelled_result);
@@ -203,7 +211,9 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
   void completed() noexcept {
     const any_io_executor home = scope_->executor();  // afterwards the frame may be gone
     run = &resume;
-    if (!race_.complete()) return;  // inside start()
+    if (auto* const call = initiating_call::of(this); call != nullptr) {
+      return call->end_with(initiating_call::outcome::completed);
+    }
     home.post(this);
     home.on_work_finished();
   }
@@ -221,7 +231,6 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
   std::optional<state> state_;
   std::variant<std::monostate, typename summary::values, std::exception_ptr, error_code, stopped>
       result_;
-  start_race race_;
 };
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 // cost no budget pays for itself, so that a loop over senders of other libraries starves nobody.
 #pragma once
 
+#include <beck/detail/initiating_call.hpp>
 #include <beck/interop/execution/vocabulary.hpp>
 #include <beck/run/post.hpp>
 #include <exception>
@@ -17,6 +18,7 @@ namespace detail {
 
 template <class Child, class Receiver>
 class repeat_state : beck::detail::queue_entry {
+  using initiating_call = beck::detail::initiating_call;
   enum class outcome : unsigned char { again, ended, failed, stopped };
 
   struct child_receiver {
@@ -53,7 +55,6 @@ class repeat_state : beck::detail::queue_entry {
     for (;;) {
       beck::detail::runner* const where = beck::detail::runner::current();
       const unsigned before = where != nullptr ? where->budget() : 0;
-      race_.begin();
       try {
         state_.emplace(in_place{
             [this] { return execution::connect(std::as_const(child_), child_receiver{this}); }});
@@ -62,9 +63,7 @@ class repeat_state : beck::detail::queue_entry {
         outcome_ = outcome::failed;
         return finish();
       }
-      state_->start();
-      // Afterwards, unless the child has completed, another thread may have ended this object.
-      if (!race_.is_completed()) return;
+      if (!is_completed_by_start()) return;  // another thread may have ended this object
       if (outcome_ != outcome::again) return finish();
       if (where == nullptr || where != beck::detail::runner::current()) continue;
       if (where->budget() == before && where->spend(beck::detail::runner::memory_weight)) continue;
@@ -73,6 +72,12 @@ class repeat_state : beck::detail::queue_entry {
         return here.post(this);
       }
     }
+  }
+  /// Starts the child. Returns whether it has completed inside start().
+  bool is_completed_by_start() noexcept {
+    const initiating_call call(this);
+    state_->start();
+    return call.result() == initiating_call::outcome::completed;
   }
   static void go_on(beck::detail::queue_entry* entry, beck::detail::runner* where) {
     auto& self = *static_cast<repeat_state*>(entry);
@@ -83,7 +88,9 @@ class repeat_state : beck::detail::queue_entry {
 
   void completed(outcome how) noexcept {
     outcome_ = how;
-    if (!race_.complete()) return;  // inside start(): loop() goes on
+    if (auto* const call = initiating_call::of(this); call != nullptr) {
+      return call->end_with(initiating_call::outcome::completed);  // loop() goes on
+    }
     how == outcome::again ? loop() : finish();
   }
   void finish() noexcept {
@@ -143,7 +150,6 @@ class repeat_state : beck::detail::queue_entry {
   std::optional<child_state> state_;
   errors error_;
   outcome outcome_ = outcome::again;
-  start_race race_;
 };
 
 /// The signatures of the loop: those of the child, with set_value() for its values, and an

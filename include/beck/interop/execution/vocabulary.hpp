@@ -6,7 +6,6 @@
 // that use different ones do not share a class.
 #pragma once
 
-#include <atomic>
 #include <beck/run/stop_token.hpp>
 #include <concepts>
 #include <type_traits>
@@ -223,27 +222,6 @@ inline constexpr bool has_signature<Signature, completion_signatures<All...>> =
 template <class T>
 concept any_sender = requires { typename std::remove_cvref_t<T>::sender_concept; } &&
                      std::derived_from<typename std::remove_cvref_t<T>::sender_concept, sender_tag>;
-
-/// Decides between the caller of a sender's start() and its completion, which may be inside that
-/// call or beside it on another thread: the later one goes on. Where start() has returned first,
-/// the completion may destroy everything.
-class start_race {
- public:
-  /// Begins a round, before start().
-  void begin() noexcept { place_.store(place::starting, std::memory_order_relaxed); }
-  /// Called when start() has returned. Returns whether the completion was first.
-  bool is_completed() noexcept {
-    return place_.exchange(place::waiting, std::memory_order_acq_rel) == place::completed;
-  }
-  /// Called by the completion. Returns whether start() has returned before.
-  bool complete() noexcept {
-    return place_.exchange(place::completed, std::memory_order_acq_rel) == place::waiting;
-  }
-
- private:
-  enum class place : unsigned char { starting, waiting, completed };
-  std::atomic<place> place_{place::starting};
-};
 
 /// Converts to what `make` returns: constructs an object that cannot move in its place.
 template <class F>
