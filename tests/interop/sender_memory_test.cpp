@@ -11,7 +11,7 @@
 #include "support/small_stack.hpp"
 
 namespace ex = beck::execution;
-using beck::test::outcome;
+using beck::test::completion_notes;
 using beck::test::state_of;
 using beck::test::steadfast;
 using local_socket = beck::local::stream_protocol::socket;
@@ -24,7 +24,7 @@ TEST_CASE("senders: the state of a read has 256 bytes, and a round of it allocat
   const auto read = [&] { return ex::as_sender(b.async_read_some(beck::buffer(space))); };
   CHECK(sizeof(state_of<decltype(read()), steadfast>) <= 256);
   CHECK(sizeof(state_of<decltype(ex::scheduler_of(ctx).schedule()), steadfast>) <= 40);
-  outcome told;
+  completion_notes told;
   const auto round = [&] {
     auto state = ex::connect(read(), steadfast{&told});
     auto turn = ex::connect(ex::scheduler_of(ctx).schedule(), steadfast{&told});

@@ -13,7 +13,7 @@ namespace beck::test {
 namespace ex = beck::execution;
 
 /// What a receiver was told.
-struct outcome {
+struct completion_notes {
   int values = 0, errors = 0, stops = 0;
   std::size_t bytes = 0;
   beck::error_code error;
@@ -29,7 +29,7 @@ struct token_env {
 class noting_receiver {
  public:
   using receiver_concept = ex::receiver_tag;
-  explicit noting_receiver(outcome& told, ex::inplace_stop_token token = {})
+  explicit noting_receiver(completion_notes& told, ex::inplace_stop_token token = {})
       : told_(&told), env_{token} {}
   void set_value() noexcept { ++told_->values; }
   void set_value(std::size_t n) noexcept {
@@ -57,13 +57,13 @@ class noting_receiver {
   token_env get_env() const noexcept { return env_; }
 
  private:
-  outcome* told_;
+  completion_notes* told_;
   token_env env_;
 };
 /// A receiver that can request no stop.
 struct steadfast {
   using receiver_concept = ex::receiver_tag;
-  outcome* told;
+  completion_notes* told;
   void set_value(auto&&...) noexcept { ++told->values; }
   void set_error(auto&&) noexcept { ++told->errors; }
   void set_stopped() noexcept { ++told->stops; }

@@ -20,11 +20,11 @@
 
 using namespace std::chrono_literals;
 namespace ex = beck::execution;
-using beck::test::outcome;
+using beck::test::completion_notes;
+using beck::test::noting_receiver;
 using beck::test::ready_sender;
 using beck::test::state_of;
 using beck::test::stream_pair;
-using receiver = beck::test::noting_receiver;
 
 CONFORMANCE("loops over senders that never wait keep the stack bounded and starve nobody") {
   beck::io_context ctx(context_options());
@@ -33,9 +33,9 @@ CONFORMANCE("loops over senders that never wait keep the stack bounded and starv
   for (const bool foreign : {false, true}) {
     posted_ran = false;
     int left = rounds;
-    outcome told;
+    completion_notes told;
     const auto run = [&](auto sender) {
-      auto state = ex::connect(ex::repeat_until(std::move(sender)), receiver(told));
+      auto state = ex::connect(ex::repeat_until(std::move(sender)), noting_receiver(told));
       beck::post(ctx, [&] {
         beck::post(ctx, [&] { posted_ran = left > rounds / 2; });
         state.start();
@@ -60,7 +60,7 @@ CONFORMANCE("a loop of senders ends with an error or a stop of its child") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::array<char, 1> space{};
-  outcome failed, stopped;
+  completion_notes failed, stopped;
   const auto read = [&] {
     return ex::repeat_until(ex::as_sender(
         [&]() -> beck::task<bool> {
@@ -71,7 +71,7 @@ CONFORMANCE("a loop of senders ends with an error or a stop of its child") {
         ctx));
   };
   ex::inplace_stop_source source;
-  auto one = ex::connect(read(), receiver(stopped, source.get_token()));
+  auto one = ex::connect(read(), noting_receiver(stopped, source.get_token()));
   one.start();
   beck::async_write(pair.a, beck::buffer("abc", 3), beck::detached);
   ctx.poll();
@@ -79,7 +79,7 @@ CONFORMANCE("a loop of senders ends with an error or a stop of its child") {
   ctx.run();
   ctx.restart();
   CHECK(stopped.stops == 1);
-  auto two = ex::connect(read(), receiver(failed));
+  auto two = ex::connect(read(), noting_receiver(failed));
   two.start();
   pair.a.close();
   ctx.run();
@@ -90,9 +90,9 @@ CONFORMANCE("a dump tells of senders that wait") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::array<char, 8> space{};
-  outcome told;
-  auto state =
-      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(told));
+  completion_notes told;
+  auto state = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                           noting_receiver(told));
   state.start();
   ctx.poll();
   std::string text;

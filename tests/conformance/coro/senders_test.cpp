@@ -21,12 +21,12 @@
 
 using namespace std::chrono_literals;
 namespace ex = beck::execution;
-using beck::test::outcome;
+using beck::test::completion_notes;
+using beck::test::noting_receiver;
 using beck::test::ready_sender;
 using beck::test::state_of;
-using beck::test::stream_pair;
-using receiver = beck::test::noting_receiver;
 using beck::test::steadfast;
+using beck::test::stream_pair;
 
 namespace {
 
@@ -46,9 +46,9 @@ CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::array<char, 8> space{};
-  outcome bytes, end, whole;
-  auto first =
-      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(bytes));
+  completion_notes bytes, end, whole;
+  auto first = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                           noting_receiver(bytes));
   first.start();
   CHECK(bytes.all() == 0);
   beck::async_write(pair.a, beck::buffer("abcde", 5), beck::detached);
@@ -58,7 +58,7 @@ CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result
   CHECK(bytes.bytes == 5);
 
   auto third = ex::connect(ex::as_result_sender(beck::async_read(pair.b, beck::buffer(space))),
-                           receiver(whole));
+                           noting_receiver(whole));
   third.start();
   beck::async_write(pair.a, beck::buffer("xyz", 3),
                     [&](beck::error_code, std::size_t) { pair.a.close(); });
@@ -69,7 +69,7 @@ CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result
   CHECK(whole.error == beck::error::eof);
 
   auto second =
-      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(end));
+      ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))), noting_receiver(end));
   second.start();
   ctx.run();
   CHECK(end.errors == 1);
@@ -78,9 +78,9 @@ CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result
 
 CONFORMANCE("a task as a sender sends its value or its exception") {
   beck::io_context ctx(context_options());
-  outcome value, exception;
-  auto first = ex::connect(ex::as_sender(sum(ctx, 3, 4), ctx), receiver(value));
-  auto second = ex::connect(ex::as_sender(throws_something(ctx), ctx), receiver(exception));
+  completion_notes value, exception;
+  auto first = ex::connect(ex::as_sender(sum(ctx, 3, 4), ctx), noting_receiver(value));
+  auto second = ex::connect(ex::as_sender(throws_something(ctx), ctx), noting_receiver(exception));
   first.start();
   second.start();
   ctx.run();
@@ -95,12 +95,13 @@ CONFORMANCE("a stop ends a read, a task and a pause, and not a result that is th
   stream_pair pair(ctx);
   std::array<char, 8> space{};
   ex::inplace_stop_source source;
-  outcome read, task, pause, late, ready;
+  completion_notes read, task, pause, late, ready;
   auto one = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
-                         receiver(read, source.get_token()));
-  auto two = ex::connect(ex::as_sender(wait_long(ctx), ctx), receiver(task, source.get_token()));
-  auto three =
-      ex::connect(ex::scheduler_of(ctx).schedule_after(24h), receiver(pause, source.get_token()));
+                         noting_receiver(read, source.get_token()));
+  auto two =
+      ex::connect(ex::as_sender(wait_long(ctx), ctx), noting_receiver(task, source.get_token()));
+  auto three = ex::connect(ex::scheduler_of(ctx).schedule_after(24h),
+                           noting_receiver(pause, source.get_token()));
   one.start();
   two.start();
   three.start();
@@ -113,13 +114,13 @@ CONFORMANCE("a stop ends a read, a task and a pause, and not a result that is th
   CHECK(pause.stops == 1);
 
   auto four = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
-                          receiver(late, source.get_token()));
+                          noting_receiver(late, source.get_token()));
   four.start();
   CHECK(late.stops == 1);
 
   ex::inplace_stop_source other;
   auto five = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
-                          receiver(ready, other.get_token()));
+                          noting_receiver(ready, other.get_token()));
   beck::post(ctx, [&] {
     CHECK(pair.a.write_some(beck::buffer("abc", 3)) == 3);
     five.start();
@@ -137,9 +138,9 @@ CONFORMANCE("cancelling the object is an error and no stop") {
   stream_pair pair(ctx);
   std::array<char, 8> space{};
   ex::inplace_stop_source source;
-  outcome told;
+  completion_notes told;
   auto state = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
-                           receiver(told, source.get_token()));
+                           noting_receiver(told, source.get_token()));
   state.start();
   beck::post(ctx, [&] { pair.b.cancel(); });
   ctx.run();
@@ -150,10 +151,10 @@ CONFORMANCE("cancelling the object is an error and no stop") {
 CONFORMANCE("schedule completes on its executor, and pauses at their time") {
   beck::io_context ctx(context_options());
   auto strand = beck::make_strand(ctx);
-  outcome here, in_strand, paused;
-  auto one = ex::connect(ex::scheduler_of(ctx).schedule(), receiver(here));
-  auto two = ex::connect(ex::scheduler_of(strand).schedule(), receiver(in_strand));
-  auto three = ex::connect(ex::scheduler_of(strand).schedule_after(1ms), receiver(paused));
+  completion_notes here, in_strand, paused;
+  auto one = ex::connect(ex::scheduler_of(ctx).schedule(), noting_receiver(here));
+  auto two = ex::connect(ex::scheduler_of(strand).schedule(), noting_receiver(in_strand));
+  auto three = ex::connect(ex::scheduler_of(strand).schedule_after(1ms), noting_receiver(paused));
   one.start();
   two.start();
   three.start();
@@ -168,7 +169,7 @@ CONFORMANCE("schedule completes on its executor, and pauses at their time") {
 
 CONFORMANCE_ON(beck::test::kernel, "a pause on a pool is an error: it has no clock") {
   beck::thread_pool pool(1);
-  outcome told;
+  completion_notes told;
   auto state = ex::connect(ex::scheduler_of(pool).schedule_after(1ms), steadfast{&told});
   state.start();
   pool.join();
@@ -177,22 +178,23 @@ CONFORMANCE_ON(beck::test::kernel, "a pause on a pool is an error: it has no clo
 
 CONFORMANCE(
     "a context that is destroyed stops its senders: waiting, queued, scheduled, and tasks") {
-  std::array<outcome, 5> told;
+  std::array<completion_notes, 5> told;
   std::optional<state_of<decltype(ex::as_sender(std::declval<beck::test::stream_socket&>()
                                                     .async_read_some(beck::mutable_buffer()))),
-                         receiver>>
+                         noting_receiver>>
       read, queued;
   std::optional<state_of<decltype(ex::as_sender(std::declval<beck::task<>>(),
                                                 std::declval<beck::io_context&>())),
-                         receiver>>
+                         noting_receiver>>
       task;
-  std::optional<
-      state_of<decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule()), receiver>>
+  std::optional<state_of<decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule()),
+                         noting_receiver>>
       scheduled;
-  std::optional<state_of<
-      decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule_after(1ms)), receiver>>
+  std::optional<
+      state_of<decltype(ex::scheduler_of(std::declval<beck::io_context&>()).schedule_after(1ms)),
+               noting_receiver>>
       paused;
-  const auto make = [](auto& place, auto sender, receiver r) {
+  const auto make = [](auto& place, auto sender, noting_receiver r) {
     place.emplace(ex::detail::in_place{[&] { return ex::connect(std::move(sender), r); }});
     place->start();
   };
@@ -201,15 +203,17 @@ CONFORMANCE(
   {
     beck::io_context ctx(context_options());
     stream_pair pair(ctx);
-    make(read, ex::as_sender(pair.b.async_read_some(beck::buffer(space))), receiver(told[0]));
-    make(task, ex::as_sender(wait_long(ctx), ctx), receiver(told[1], source.get_token()));
-    make(paused, ex::scheduler_of(ctx).schedule_after(24h), receiver(told[2]));
+    make(read, ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+         noting_receiver(told[0]));
+    make(task, ex::as_sender(wait_long(ctx), ctx), noting_receiver(told[1], source.get_token()));
+    make(paused, ex::scheduler_of(ctx).schedule_after(24h), noting_receiver(told[2]));
     ctx.poll();
-    make(queued, ex::as_sender(pair.a.async_read_some(beck::buffer(space))), receiver(told[3]));
-    make(scheduled, ex::scheduler_of(ctx).schedule(), receiver(told[4]));
+    make(queued, ex::as_sender(pair.a.async_read_some(beck::buffer(space))),
+         noting_receiver(told[3]));
+    make(scheduled, ex::scheduler_of(ctx).schedule(), noting_receiver(told[4]));
     source.request_stop();
   }
-  for (const outcome& each : told) {
+  for (const completion_notes& each : told) {
     CHECK(each.stops == 1);
     CHECK(each.all() == 1);
   }
