@@ -52,10 +52,10 @@ class restarting {
   explicit restarting(int rounds) : left_(rounds) {}
   void again() noexcept {
     which_ = 1 - which_;  // the other state is still inside its completion
-    auto& state = states_[which_];
-    state.emplace(ex::detail::in_place{
+    auto& next_state = states_[which_];
+    next_state.emplace(ex::detail::in_place{
         [this] { return ex::connect(ex::as_sender(ready_operation()), next{this}); }});
-    state->start();
+    next_state->start();
   }
   int left() const noexcept { return left_; }
 
