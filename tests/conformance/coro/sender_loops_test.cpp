@@ -142,8 +142,8 @@ CONFORMANCE_ON(beck::test::kernel, "senders on a pool and on a strand over it") 
   auto strand = beck::make_strand(pool);
   beck::test::counts told;
   const auto receiver_of = [&] { return beck::test::counting{&told, {}}; };
-  const auto hop = [](auto where) -> beck::task<int> {
-    co_await beck::post(where);
+  const auto hop = [](auto executor) -> beck::task<int> {
+    co_await beck::post(executor);
     co_return 1;
   };
   using pool_state =
