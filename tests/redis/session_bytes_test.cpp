@@ -204,6 +204,32 @@ TEST_CASE("redis: a reply of 20 MiB in small reads goes to its place, and nowher
   if (beck::test::counts_allocations()) CHECK(after - before < 65'536);
 }
 
+TEST_CASE("redis: a cancel inside a reply ends the reading of that reply alone") {
+  for (const bool is_of_other : {false, true}) {
+    std::string room(20'000, '-');
+    std::string other_room(20'000, '-');
+    room_exchange one(room);
+    room_exchange other(other_room);
+    detail::session session({}, nullptr);
+    session.connected(0);
+    session.queues().open();
+    session.queues().submit(one, 0);
+    session.queues().submit(other, 0);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    CHECK(session.writer().gather(parts, 0) == 1);
+    session.writer().wrote(parts[0].size());
+    const std::string half(10'000, 'x');
+    CHECK_FALSE(session.reader().received("$20000\r\n" + half, 0));
+    session.cancel(is_of_other ? other : one, cancelled());
+    CHECK_FALSE(session.reader().received(half + "\r\n$1\r\ny\r\n", 0));
+    CHECK(one.ended + other.ended == 2);
+    CHECK(room == (is_of_other ? half + half : half + std::string(10'000, '-')));
+    CHECK(other_room.substr(0, 2) == (is_of_other ? "--" : "y-"));
+    CHECK(session.writer().in_flight() == 0);
+    session.lost(connection_reset(), 0);
+  }
+}
+
 TEST_CASE("redis: an exchange is forgotten in every state") {
   const auto no_more = [](scripted_redis&, auto&) {};
   check_forget("sgs", no_more);
