@@ -54,11 +54,10 @@ beck_library(beck_redis
     redis/session/exchange_queues.cpp
     redis/session/handshake.cpp
     redis/session/lane_rules.cpp
-    redis/session/pending_commands.cpp
     redis/session/push_reader.cpp
+    redis/session/read_side.cpp
     redis/session/repeat_rules.cpp
     redis/session/session.cpp
-    redis/session/session_input.cpp
     redis/session/write_side.cpp
   HEADERS
     redis/arguments.hpp

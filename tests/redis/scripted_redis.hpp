@@ -207,7 +207,7 @@ class scripted_redis final : detail::push_sink {
  public:
   explicit scripted_redis(const detail::session_limits& most = {}) : session(most, this) {
     session.connected(now);
-    session.set_ready();
+    session.queues().open();
   }
   ~scripted_redis() {
     lose();
@@ -218,7 +218,7 @@ class scripted_redis final : detail::push_sink {
   scripted_exchange& submit(std::string_view kinds, bool is_retryable = false,
                             std::size_t long_bytes = 40) {
     scripted_exchange& made = make(kinds, is_retryable, long_bytes);
-    session.submit(made, now);
+    session.queues().submit(made, now);
     return made;
   }
   scripted_exchange& make(std::string_view kinds, bool is_retryable = false,
@@ -230,7 +230,7 @@ class scripted_redis final : detail::push_sink {
 
   /// Begins a write; the server takes up to `most` bytes of it at once. Returns how many.
   std::size_t begin_write(std::size_t most = static_cast<std::size_t>(-1)) {
-    part_count_ = session.gather(parts_);
+    part_count_ = session.writer().gather(parts_, now);
     is_writing = part_count_ != 0;
     offered = offered_bytes();
     taken = offered.size() < most ? offered.size() : most;
@@ -241,7 +241,7 @@ class scripted_redis final : detail::push_sink {
   void end_write() {
     is_writing = false;
     if (offered_bytes() != offered) commands.fault("bytes changed during their write", 0);
-    session.wrote(taken);
+    session.writer().wrote(taken);
   }
   std::size_t write(std::size_t most = static_cast<std::size_t>(-1)) {
     const std::size_t bytes = begin_write(most);
@@ -252,7 +252,7 @@ class scripted_redis final : detail::push_sink {
   error_code receive(std::string_view bytes) {
     const std::unique_ptr<char[]> arrived(new char[bytes.size()]);
     std::memcpy(arrived.get(), bytes.data(), bytes.size());
-    return session.received({arrived.get(), bytes.size()}, now);
+    return session.reader().received({arrived.get(), bytes.size()}, now);
   }
   /// The server answers the next command, or a part of it.
   void answer(std::size_t most = static_cast<std::size_t>(-1)) {
@@ -277,7 +277,7 @@ class scripted_redis final : detail::push_sink {
   void reconnect() {
     peer = std::make_unique<scripted_peer>(commands);
     session.connected(now);
-    session.set_ready();
+    session.queues().open();
   }
   /// Writes and answers until nothing is left to do.
   void finish() {
@@ -288,7 +288,7 @@ class scripted_redis final : detail::push_sink {
       while (write() != 0 && ++writes < 1'000) continue;
       if (writes == 1'000) return commands.fault("it writes for ever", 0);
       answer_all();
-    } while (session.has_output());
+    } while (session.writer().has_output());
   }
   /// Returns the first fault, also one of finish(); empty if there is none.
   std::string verdict() {
@@ -296,7 +296,7 @@ class scripted_redis final : detail::push_sink {
       if (each->ended() != 1) commands.fault("it never ended", each->first());
       if (each->is_under_way()) commands.fault("it is still under way", each->first());
     }
-    if (session.in_flight() != 0) commands.fault("commands are still in flight", 0);
+    if (session.writer().in_flight() != 0) commands.fault("commands are still in flight", 0);
     if (session.queues().is_waiting() || session.queues().waiting() != 0)
       commands.fault("exchanges still wait", 0);
     return commands.text();
@@ -326,7 +326,7 @@ class scripted_redis final : detail::push_sink {
     pushes.push_back("cut " + to_text<std::string>(message.root()));
   }
 
-  const_buffer parts_[detail::session::parts_max];
+  const_buffer parts_[detail::gathered_write::parts_max];
   std::size_t part_count_ = 0;
   std::size_t made_ = 0;  // exchanges
 };

@@ -164,14 +164,14 @@ TEST_CASE("redis: bytes are lent from the limit on, and copied below it") {
     scripted_exchange one(commands, 0, "S", false, 16'384 - 34 + more);
     detail::session session({}, nullptr);
     session.connected(0);
-    session.set_ready();
-    session.submit(one, 0);
-    beck::const_buffer parts[detail::session::parts_max];
-    CHECK(session.gather(parts) == 1);
+    session.queues().open();
+    session.queues().submit(one, 0);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    CHECK(session.writer().gather(parts, 0) == 1);
     CHECK(parts[0].size() == 16'383 + more);
     session.cancel(one, cancelled());
     CHECK(one.is_under_way() == (more == 1));
-    session.wrote(parts[0].size());
+    session.writer().wrote(parts[0].size());
     CHECK(one.ended() == 1);
     session.lost(connection_reset(), 0);
   }
@@ -182,26 +182,52 @@ TEST_CASE("redis: a reply of 20 MiB in small reads goes to its place, and nowher
   room_exchange one(room);
   detail::session session({}, nullptr);
   session.connected(0);
-  session.set_ready();
-  session.submit(one, 0);
-  beck::const_buffer parts[detail::session::parts_max];
-  CHECK(session.gather(parts) == 1);
-  session.wrote(parts[0].size());
+  session.queues().open();
+  session.queues().submit(one, 0);
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  CHECK(session.writer().gather(parts, 0) == 1);
+  session.writer().wrote(parts[0].size());
   const std::string chunk(997, 'x');
   const std::uint64_t before = beck::test::allocated_bytes();
-  CHECK_FALSE(session.received("$20971520\r\n", 0));
+  CHECK_FALSE(session.reader().received("$20971520\r\n", 0));
   bool is_good = true;
   std::size_t left = room.size();
   for (; left > chunk.size(); left -= chunk.size())
-    is_good = is_good && !session.received(chunk, 0);
-  for (; left != 0; --left) is_good = is_good && !session.received("x", 0);
+    is_good = is_good && !session.reader().received(chunk, 0);
+  for (; left != 0; --left) is_good = is_good && !session.reader().received("x", 0);
   CHECK(one.ended == 0);
-  is_good = is_good && !session.received("\r", 0) && !session.received("\n", 0);
+  is_good = is_good && !session.reader().received("\r", 0) && !session.reader().received("\n", 0);
   const std::uint64_t after = beck::test::allocated_bytes();
   CHECK(is_good);
   CHECK(one.ended == 1);
   CHECK((*one.to).text() == std::string(20 << 20, 'x'));
   if (beck::test::counts_allocations()) CHECK(after - before < 65'536);
+}
+
+TEST_CASE("redis: a cancel inside a reply ends the reading of that reply alone") {
+  for (const bool is_of_other : {false, true}) {
+    std::string room(20'000, '-');
+    std::string other_room(20'000, '-');
+    room_exchange one(room);
+    room_exchange other(other_room);
+    detail::session session({}, nullptr);
+    session.connected(0);
+    session.queues().open();
+    session.queues().submit(one, 0);
+    session.queues().submit(other, 0);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    CHECK(session.writer().gather(parts, 0) == 1);
+    session.writer().wrote(parts[0].size());
+    const std::string half(10'000, 'x');
+    CHECK_FALSE(session.reader().received("$20000\r\n" + half, 0));
+    session.cancel(is_of_other ? other : one, cancelled());
+    CHECK_FALSE(session.reader().received(half + "\r\n$1\r\ny\r\n", 0));
+    CHECK(one.ended + other.ended == 2);
+    CHECK(room == (is_of_other ? half + half : half + std::string(10'000, '-')));
+    CHECK(other_room.substr(0, 2) == (is_of_other ? "--" : "y-"));
+    CHECK(session.writer().in_flight() == 0);
+    session.lost(connection_reset(), 0);
+  }
 }
 
 TEST_CASE("redis: an exchange is forgotten in every state") {
@@ -241,11 +267,11 @@ TEST_CASE("redis: a greeting is forgotten, and the next one begins anew") {
     redis.session.connected(redis.now);
     redis.peer = std::make_unique<scripted_peer>(redis.commands);
     auto& hello = redis.make("gg");
-    redis.session.greet(hello, redis.now);
+    redis.session.queues().greet(hello, redis.now);
     if (is_sent) redis.write(40);
     redis.forget(hello);
     CHECK(redis.session.queues().waiting() == 1);
-    redis.session.set_ready();
+    redis.session.queues().open();
     redis.finish();
     CHECK(waits.outcomes() == "e");
     CHECK(redis.verdict() == "");
@@ -259,13 +285,14 @@ TEST_CASE("redis: without memory a connection is closed, and the next one carrie
     scripted_redis redis;
     for (const std::string_view kinds : {"gg", "G", "ss", "gGg", "S"})
       redis.submit(kinds, true, long_bytes);
-    beck::const_buffer parts[detail::session::parts_max];
+    beck::const_buffer parts[detail::gathered_write::parts_max];
     {
       const beck::test::allocation_fault fault(n);
       try {
-        redis.session.wrote(redis.session.gather(parts) != 0 ? parts[0].size() : 0);
-        CHECK_FALSE(redis.session.received(">2\r\n+first\r\n$4\r\nab", redis.now));
-        CHECK_FALSE(redis.session.received("cd\r\n>1\r\n+ne", redis.now));
+        redis.session.writer().wrote(redis.session.writer().gather(parts, 0) != 0 ? parts[0].size()
+                                                                                  : 0);
+        CHECK_FALSE(redis.session.reader().received(">2\r\n+first\r\n$4\r\nab", redis.now));
+        CHECK_FALSE(redis.session.reader().received("cd\r\n>1\r\n+ne", redis.now));
       } catch (const std::bad_alloc&) {
         CHECK(fault.fired());
       }
@@ -295,7 +322,7 @@ TEST_CASE("redis: a session drops exchanges in every state, each once") {
   auto& held = redis.submit("S", false, long_bytes);
   redis.submit("gggg");
   auto& hello = redis.make("gggg");
-  redis.session.greet(hello, redis.now);
+  redis.session.queues().greet(hello, redis.now);
   redis.begin_write();
   redis.session.cancel(held, cancelled());
   CHECK(held.is_under_way());

@@ -47,7 +47,7 @@ TEST_CASE("redis: a guard is an ECHO behind so many commands, in the same write,
   guarded_flight f;
   CHECK(count(f.redis.offered, "ECHO") == 2);
   CHECK(f.redis.peer->unanswered() == 9);
-  CHECK(f.redis.session.in_flight() == 9);
+  CHECK(f.redis.session.writer().in_flight() == 9);
   const std::string first = f.redis.offered.substr(f.redis.offered.find("ECHO"), 27);
   CHECK(count(f.redis.offered, first) == 1);
   f.redis.finish();
@@ -123,10 +123,10 @@ TEST_CASE("redis: a guard for which a write has no room goes first in the next o
   for (int i = 0; i < 16; ++i) redis.submit("S", false, 100);
   redis.write();
   CHECK(count(redis.offered, "ECHO") == 0);
-  CHECK(redis.session.has_output());
+  CHECK(redis.session.writer().has_output());
   redis.write();
   CHECK(redis.offered.find("ECHO") == 8);
-  CHECK_FALSE(redis.session.has_output());
+  CHECK_FALSE(redis.session.writer().has_output());
   redis.finish();
   CHECK(redis.verdict() == "");
 }
@@ -136,7 +136,7 @@ TEST_CASE("redis: a transaction has no guard inside") {
   scripted_redis redis(most);
   auto& whole = redis.make("sssss");
   whole.terms().is_whole = true;
-  redis.session.submit(whole, redis.now);
+  redis.session.queues().submit(whole, redis.now);
   redis.submit("s");
   redis.write();
   CHECK(count(redis.offered, "ECHO") == 1);

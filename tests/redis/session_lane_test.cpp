@@ -80,26 +80,29 @@ detail::session_limits lane_limits() {
 struct lane_session {
   explicit lane_session(const detail::session_limits& most = lane_limits()) : s(most, nullptr) {
     s.connected(0);
-    s.set_ready();
+    s.queues().open();
   }
   /// Writes all that may be written. Returns the number of commands of it.
   int write(std::size_t most = static_cast<std::size_t>(-1)) {
-    beck::const_buffer parts[session::parts_max];
-    const std::size_t count = s.gather(parts);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    const std::size_t count = s.writer().gather(parts, written_at);
     std::string bytes;
     for (std::size_t i = 0; i < count; ++i)
       bytes.append(static_cast<const char*>(parts[i].data()), parts[i].size());
     if (bytes.size() > most) bytes.resize(most);
-    s.wrote(bytes.size());
+    s.writer().wrote(bytes.size());
     int commands = 0;
     for (std::size_t at = 0; (at = bytes.find('*', at)) != std::string::npos; ++at) ++commands;
     return commands;
   }
-  void answer(std::string_view bytes, std::int64_t now = 0) { CHECK(!s.received(bytes, now)); }
+  void answer(std::string_view bytes, std::int64_t now = 0) {
+    CHECK(!s.reader().received(bytes, now));
+  }
   /// Returns until when the server may be silent.
-  std::int64_t blocked_until() { return s.blocking().until(s.input().heard_at()); }
+  std::int64_t blocked_until() { return s.blocking().until(s.reader().heard_at()); }
 
   session s;
+  std::int64_t written_at = 0;  // the time of the next write
 };
 
 const beck::error_code stopped = beck::error::operation_aborted;
@@ -184,12 +187,12 @@ TEST_CASE("redis: a lane sends in the order of the calls, and nothing behind a b
   lane_session lane;
   call first("GET a|BLPOP q 0|GET b");
   call second("GET c");
-  lane.s.submit(first, 0);
-  lane.s.submit(second, 0);
+  lane.s.queues().submit(first, 0);
+  lane.s.queues().submit(second, 0);
   CHECK(lane.write() == 2);
   CHECK(lane.s.blocking().is_blocked());
   CHECK(lane.blocked_until() == INT64_MAX);
-  CHECK(!lane.s.has_output());
+  CHECK(!lane.s.writer().has_output());
   lane.answer("+a\r\n");
   CHECK(lane.write() == 0);
   lane.answer("*2\r\n+q\r\n+x\r\n");
@@ -205,7 +208,8 @@ TEST_CASE("redis: the time of a blocking command counts from the reply before it
   constexpr std::int64_t second = 1'000'000'000;
   lane_session lane;
   call all("GET a|BLPOP q 5");
-  lane.s.submit(all, 1 * second);
+  lane.written_at = 1 * second;
+  lane.s.queues().submit(all, lane.written_at);
   CHECK(lane.blocked_until() == INT64_MIN);
   lane.write();
   CHECK(lane.blocked_until() / second == 6);
@@ -214,7 +218,8 @@ TEST_CASE("redis: the time of a blocking command counts from the reply before it
   lane.answer("*2\r\n+q\r\n+x\r\n", 35 * second);
   CHECK(lane.blocked_until() == INT64_MIN);
   call endless("BLPOP q 0");
-  lane.s.submit(endless, 40 * second);
+  lane.written_at = 40 * second;
+  lane.s.queues().submit(endless, lane.written_at);
   lane.write();
   CHECK(lane.blocked_until() == INT64_MAX);
   lane.s.lost(gone, 0);
@@ -226,7 +231,7 @@ TEST_CASE("redis: a stopped exchange ends as the reply to its blocking command s
     for (const bool has_more : {false, true}) {
       lane_session lane;
       call one(has_more ? "GET a|BLPOP q 9|INCR n" : "BLPOP q 9");
-      lane.s.submit(one, 0);
+      lane.s.queues().submit(one, 0);
       CHECK(!lane.s.stop(one, stopped));
       lane.write();
       CHECK(lane.s.stop(one, stopped));
@@ -256,7 +261,7 @@ TEST_CASE("redis: a stopped exchange may be lost, forgotten, dropped or cancelle
       CAPTURE(how);
       lane_session lane;
       call one("BLPOP q 0");
-      lane.s.submit(one, 0);
+      lane.s.queues().submit(one, 0);
       lane.write();
       lane.s.stop(one, stopped);
       if (is_answered) lane.answer(unblocked);
@@ -279,8 +284,8 @@ TEST_CASE("redis: commands without a reply end when they are written and first i
   lane_session lane;
   call off("GET a|CLIENT REPLY OFF|INCR n");
   call on("INCR n|CLIENT REPLY ON|GET b");
-  lane.s.submit(off, 0);
-  lane.s.submit(on, 0);
+  lane.s.queues().submit(off, 0);
+  lane.s.queues().submit(on, 0);
   CHECK(lane.write(30) == 2);  // GET a, and a part of the next one
   lane.answer("+a\r\n");
   CHECK(off.ended == 0);
@@ -290,20 +295,20 @@ TEST_CASE("redis: commands without a reply end when they are written and first i
   CHECK(off.outcomes() == "emm");
   CHECK(!off.why);
   CHECK(on.ended == 0);
-  CHECK(lane.s.in_flight() == 2);
+  CHECK(lane.s.writer().in_flight() == 2);
   lane.answer("+OK\r\n+b\r\n");
   CHECK(on.outcomes() == "mee");
-  CHECK(lane.s.in_flight() == 0);
+  CHECK(lane.s.writer().in_flight() == 0);
 }
 
 TEST_CASE("redis: a reply for a command without one, or an error behind it, is refused") {
   {
     lane_session lane;
     call off("CLIENT REPLY OFF|INCR n");
-    lane.s.submit(off, 0);
+    lane.s.queues().submit(off, 0);
     lane.write();
     CHECK(off.ended == 1);
-    CHECK(lane.s.received(":1\r\n", 0) == protocol_error::unexpected_reply);
+    CHECK(lane.s.reader().received(":1\r\n", 0) == protocol_error::unexpected_reply);
   }
   for (const auto& [text, is_refused] :
        {std::pair("-BUSY x\r\n", true), std::pair("-NOPERM x\r\n", true),
@@ -313,10 +318,10 @@ TEST_CASE("redis: a reply for a command without one, or an error behind it, is r
     CAPTURE(text);
     lane_session lane;
     call all("CLIENT REPLY SKIP|GET a|GET b|GET c");
-    lane.s.submit(all, 0);
+    lane.s.queues().submit(all, 0);
     lane.write();
-    CHECK(!!lane.s.received(text, 0) == is_refused);
-    if (!is_refused) CHECK(!lane.s.received("-BUSY x\r\n", 0));  // it is not the first one
+    CHECK(!!lane.s.reader().received(text, 0) == is_refused);
+    if (!is_refused) CHECK(!lane.s.reader().received("-BUSY x\r\n", 0));  // it is not the first one
     lane.s.lost(protocol_error::unexpected_reply, 0);
     CHECK(all.ended == 1);
   }
@@ -325,23 +330,23 @@ TEST_CASE("redis: a reply for a command without one, or an error behind it, is r
 TEST_CASE("redis: a lane's connection begins again only if nothing is under way") {
   lane_session lane;
   CHECK(lane.s.begin_again());
-  CHECK(!lane.s.has_output());
-  lane.s.set_ready();
+  CHECK(!lane.s.writer().has_output());
+  lane.s.queues().open();
   call get("GET a");
-  lane.s.submit(get, 0);
+  lane.s.queues().submit(get, 0);
   CHECK(!lane.s.begin_again());
   lane.write();
   CHECK(!lane.s.begin_again());
   lane.s.cancel(get, stopped);
   CHECK(lane.s.begin_again());  // its reply will be dropped
   call hello("HELLO 3");
-  lane.s.greet(hello, 0);
+  lane.s.queues().greet(hello, 0);
   CHECK(lane.write() == 1);
   lane.answer("+a\r\n+hello\r\n");
   CHECK(hello.outcomes() == "e");
-  lane.s.set_ready();
+  lane.s.queues().open();
   call skip("CLIENT REPLY SKIP");
-  lane.s.submit(skip, 0);
+  lane.s.queues().submit(skip, 0);
   lane.write();
   CHECK(skip.ended == 1);
   CHECK(!lane.s.begin_again());
@@ -357,8 +362,8 @@ TEST_CASE("redis: a lane's transaction is written whole, or the next call would 
     call whole("MULTI|SET k v|SET k w|EXEC");
     whole.terms().is_whole = true;
     call next("GET k");
-    lane.s.submit(whole, 0);
-    lane.s.submit(next, 0);
+    lane.s.queues().submit(whole, 0);
+    lane.s.queues().submit(next, 0);
     CHECK(lane.write() == 4);
     lane.s.cancel(whole, stopped);
     lane.answer("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n+OK\r\n");
@@ -376,11 +381,11 @@ TEST_CASE("redis: CLIENT REPLY that is refused is noticed although the next call
     lane_session lane;
     call skip("CLIENT REPLY SKIP|GET a");
     call get("GET b");
-    lane.s.submit(skip, 0);
-    lane.s.submit(get, 0);
+    lane.s.queues().submit(skip, 0);
+    lane.s.queues().submit(get, 0);
     lane.write();
     lane.s.cancel(get, stopped);
-    CHECK(!!lane.s.received(text, 0) == is_refused);
+    CHECK(!!lane.s.reader().received(text, 0) == is_refused);
     lane.s.lost(protocol_error::unexpected_reply, 0);
   }
 }

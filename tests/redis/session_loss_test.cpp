@@ -96,9 +96,9 @@ class typed_exchange final : public detail::exchange {
 };
 
 void write_all(detail::session& session) {
-  beck::const_buffer parts[detail::session::parts_max];
-  CHECK(session.gather(parts) == 1);
-  session.wrote(parts[0].size());
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  CHECK(session.writer().gather(parts, 0) == 1);
+  session.writer().wrote(parts[0].size());
 }
 
 /// Loses a connection behind each byte of the reply; the last one brings all of it.
@@ -107,12 +107,12 @@ void read_after_cuts(typed_exchange<T>& one, std::string_view reply) {
   detail::session_limits most;
   most.attempts = 1000;
   detail::session session(most, nullptr);
-  session.submit(one, 0);
+  session.queues().submit(one, 0);
   for (std::size_t at = 1; at <= reply.size(); ++at) {
     session.connected(0);
-    session.set_ready();
+    session.queues().open();
     write_all(session);
-    CHECK_FALSE(session.received(reply.substr(0, at), 0));
+    CHECK_FALSE(session.reader().received(reply.substr(0, at), 0));
     CHECK(one.ended == (at == reply.size() ? 1 : 0));
     session.lost(connection_reset(), 0);
   }
@@ -157,13 +157,13 @@ TEST_CASE("redis: replies to commands that were not sent count, and only the oth
   scripted_exchange one(commands, 0, "sss", false);
   detail::session session({}, nullptr);
   session.connected(0);
-  session.set_ready();
-  session.submit(one, 0);
-  beck::const_buffer parts[detail::session::parts_max];
-  CHECK(session.gather(parts) == 1);
-  session.wrote(one.bytes() / 3);
-  CHECK(!session.received("$1\r\n0\r\n$1\r\n1\r\n", 0));  // the second one is early
-  CHECK(session.is_answered());
+  session.queues().open();
+  session.queues().submit(one, 0);
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  CHECK(session.writer().gather(parts, 0) == 1);
+  session.writer().wrote(one.bytes() / 3);
+  CHECK(!session.reader().received("$1\r\n0\r\n$1\r\n1\r\n", 0));  // the second one is early
+  CHECK(session.writer().is_answered());
   session.lost(connection_reset(), 1);
   CHECK(one.is_under_way());
   CHECK(one.answered() == 2);
@@ -232,7 +232,7 @@ TEST_CASE("redis: a retried pipeline goes on behind its last reply, and keeps it
   redis.submit("s");
   redis.lose();
   CHECK(redis.session.queues().waiting() == 3);
-  CHECK(redis.session.in_flight() == 0);
+  CHECK(redis.session.writer().in_flight() == 0);
   redis.reconnect();
   redis.write();
   CHECK(redis.peer->answer(all) == "$1\r\n1\r\n");
@@ -267,9 +267,9 @@ TEST_CASE("redis: the greeting comes first, alone, and is never repeated") {
   auto& waits = redis.submit("g");
   redis.session.connected(redis.now);
   redis.peer = std::make_unique<scripted_peer>(redis.commands);
-  CHECK_FALSE(redis.session.has_output());
+  CHECK_FALSE(redis.session.writer().has_output());
   auto& hello = redis.make("gg");
-  redis.session.greet(hello, redis.now);
+  redis.session.queues().greet(hello, redis.now);
   CHECK(redis.session.queues().waiting() == 1);
   CHECK(redis.write() == hello.bytes());
   CHECK(redis.write() == 0);
@@ -280,7 +280,7 @@ TEST_CASE("redis: the greeting comes first, alone, and is never repeated") {
   CHECK(redis.commands[waits.first()].seen == 0);
   auto& unsent = redis.make("ggg");
   redis.session.connected(redis.now);
-  redis.session.greet(unsent, redis.now);
+  redis.session.queues().greet(unsent, redis.now);
   redis.session.lost(connection_reset(), redis.now);
   CHECK(unsent.outcomes() == "nnn");
   redis.finish();
@@ -293,9 +293,9 @@ TEST_CASE("redis: between two connections nothing is written") {
   redis.write();
   redis.lose();
   CHECK(redis.session.queues().is_waiting());
-  CHECK_FALSE(redis.session.has_output());
+  CHECK_FALSE(redis.session.writer().has_output());
   redis.session.connected(redis.now);
-  CHECK_FALSE(redis.session.has_output());
+  CHECK_FALSE(redis.session.writer().has_output());
 }
 
 TEST_CASE("redis: exchanges wait from the loss of a good connection on, or since they came") {
@@ -344,8 +344,8 @@ TEST_CASE("redis: an exchange takes new commands after its end") {
   scripted_redis redis;
   typed_exchange<std::string> hello;
   for (int connection = 1; connection <= 6; ++connection) {
-    redis.session.greet(hello, redis.now);
-    CHECK(redis.session.has_output());
+    redis.session.queues().greet(hello, redis.now);
+    CHECK(redis.session.writer().has_output());
     write_all(redis.session);
     if (connection % 2 == 0) CHECK_FALSE(redis.receive("+OK\r\n"));
     redis.session.lost(connection_reset(), redis.now);
@@ -353,8 +353,8 @@ TEST_CASE("redis: an exchange takes new commands after its end") {
     redis.session.connected(redis.now);
     hello.again();
   }
-  redis.session.set_ready();
-  redis.session.submit(hello, redis.now);
+  redis.session.queues().open();
+  redis.session.queues().submit(hello, redis.now);
   write_all(redis.session);
   CHECK(redis.session.queues().waiting() == 0);
   redis.lose();
@@ -370,17 +370,17 @@ TEST_CASE("redis: a command that was lost, sent again and then refused may have 
       detail::session session({}, nullptr);
       typed_exchange<long> one;
       one.terms().is_retryable = true;
-      session.submit(one, 0);
+      session.queues().submit(one, 0);
       session.connected(0);
-      session.set_ready();
+      session.queues().open();
       write_all(session);
       if (is_lost) {
         session.lost(connection_reset(), 0);
         session.connected(0);
-        session.set_ready();
+        session.queues().open();
         write_all(session);
       }
-      CHECK_FALSE(session.received("-" + std::string(why) + " x\r\n", 0));
+      CHECK_FALSE(session.reader().received("-" + std::string(why) + " x\r\n", 0));
       REQUIRE(one.ended == 1);
       const bool is_known = !is_lost || why == "WRONGTYPE";
       CHECK(one.to.outcome() == (is_known ? outcome::executed : outcome::maybe_executed));
@@ -391,14 +391,14 @@ TEST_CASE("redis: a command that was lost, sent again and then refused may have 
 TEST_CASE("redis: a command that was refused may have run on the connection before") {
   detail::session session({}, nullptr);
   typed_exchange<std::string> one;
-  session.submit(one, 0);
+  session.queues().submit(one, 0);
   for (const bool is_lost : {true, false}) {
     session.connected(0);
-    session.set_ready();
+    session.queues().open();
     write_all(session);
     if (is_lost) session.lost(connection_reset(), 0);
   }
-  CHECK_FALSE(session.received("-LOADING Redis is loading the dataset in memory\r\n", 0));
+  CHECK_FALSE(session.reader().received("-LOADING Redis is loading the dataset in memory\r\n", 0));
   CHECK(one.ended == 0);
   CHECK(session.queues().wake_at() > 0);
   session.cancel(one, connection_reset());

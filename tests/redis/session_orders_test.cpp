@@ -51,7 +51,7 @@ class order_run {
   bool take(char step) {
     ++redis_.now;
     const bool is_done = is_here(step) && act(step);
-    if (redis_.session.in_flight() > narrow().in_flight)
+    if (redis_.session.writer().in_flight() > narrow().in_flight)
       redis_.commands.fault("too many commands are in flight", 0);
     return is_done;
   }

@@ -34,12 +34,12 @@ std::string greeting_end(const detail::server_url& to, std::string_view replies,
   detail::handshake one(to, version, name, when);
   detail::session session({}, nullptr);
   session.connected(0);
-  session.greet(one, 0);
-  beck::const_buffer parts[detail::session::parts_max];
-  CHECK(session.gather(parts) == 1);
-  session.wrote(parts[0].size());
+  session.queues().greet(one, 0);
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  CHECK(session.writer().gather(parts, 0) == 1);
+  session.writer().wrote(parts[0].size());
   CHECK_FALSE(one.is_done());
-  CHECK(!session.received(replies, 0));
+  CHECK(!session.reader().received(replies, 0));
   CHECK(one.is_done());
   const detail::handshake::verdict said = one.judge();
   const std::string text(said.text);
@@ -133,14 +133,14 @@ TEST_CASE("redis: a cancelled exchange is held by its write, whatever its state"
   }
   SUBCASE("a part of it is to be sent before all others") {
     auto& one = redis.make("SSSSSSSSSSSSSSSSSSSS", false, lent_bytes);
-    redis.session.greet(one, redis.now);
+    redis.session.queues().greet(one, redis.now);
     redis.begin_write();
     CHECK(one.is_greeting());
     check_held(redis, one);
   }
   SUBCASE("it is sent before all others") {
     auto& one = redis.make("S", false, lent_bytes);
-    redis.session.greet(one, redis.now);
+    redis.session.queues().greet(one, redis.now);
     redis.begin_write();
     check_held(redis, one);
   }
@@ -183,11 +183,11 @@ TEST_CASE("redis: what the server refuses for now is sent again behind pauses th
     for (int i = 0; i < 2; ++i) CHECK_FALSE(redis.receive("-LOADING soon\r\n"));
     CHECK(redis.session.queues().waiting() == 2);
     CHECK(redis.session.queues().wake_at() == redis.now + pause);
-    CHECK_FALSE(redis.session.has_output());
-    redis.session.wake(redis.now + pause - 1);
-    CHECK_FALSE(redis.session.has_output());
+    CHECK_FALSE(redis.session.writer().has_output());
+    redis.session.queues().wake(redis.now + pause - 1);
+    CHECK_FALSE(redis.session.writer().has_output());
     redis.now += pause;
-    redis.session.wake(redis.now);
+    redis.session.queues().wake(redis.now);
     redis.write();
     CHECK(redis.session.queues().waiting() == 0);
   }

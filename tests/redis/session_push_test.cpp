@@ -55,23 +55,23 @@ class some_commands final : public detail::exchange, public detail::push_answers
 struct pushed final : detail::push_sink {
   pushed() : s(detail::session_limits{}, this) {
     s.connected(0);
-    s.set_ready();
+    s.queues().open();
   }
   void take_push(const value& message) override {
     text += std::string(message.root()[0].text()) + " ";
   }
   void write() {
-    beck::const_buffer parts[session::parts_max];
-    const std::size_t count = s.gather(parts);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    const std::size_t count = s.writer().gather(parts, 0);
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
-    s.wrote(bytes);
+    s.writer().wrote(bytes);
   }
   beck::error_code receive(std::string_view bytes, std::size_t step) {
     for (; bytes.size() > step; bytes.remove_prefix(step)) {
-      if (const beck::error_code ec = s.received(bytes.substr(0, step), 0); ec) return ec;
+      if (const beck::error_code ec = s.reader().received(bytes.substr(0, step), 0); ec) return ec;
     }
-    return s.received(bytes, 0);
+    return s.reader().received(bytes, 0);
   }
 
   session s;
@@ -95,7 +95,7 @@ TEST_CASE("redis: pushes inside the replies of a session are no elements of them
     pushed to;
     for (int connection = 0; connection < 2; ++connection) {
       some_commands one{"EXEC", "MGET"};
-      to.s.submit(one, 0);
+      to.s.queues().submit(one, 0);
       to.write();
       CHECK(!to.receive(inside + std::string(message), step));
       REQUIRE((*one.replies[0]).is_complete());
@@ -106,7 +106,7 @@ TEST_CASE("redis: pushes inside the replies of a session are no elements of them
       CHECK(to.text == "message message message message ");
       to.s.lost(gone, 0);  // the next one begins with the same rules
       to.s.connected(0);
-      to.s.set_ready();
+      to.s.queues().open();
       to.text.clear();
     }
   }
@@ -119,10 +119,10 @@ TEST_CASE("redis: commands are answered by their pushes, or by errors, up to the
     some_commands behind{"GET"};
     asked.answers = {"a", "b", "d"};
     asked.set_watch({.pushes = &asked});
-    to.s.submit(behind, 0);
-    to.s.greet(asked, 0);
+    to.s.queues().submit(behind, 0);
+    to.s.queues().greet(asked, 0);
     to.write();
-    CHECK(to.s.in_flight() == 5);
+    CHECK(to.s.writer().in_flight() == 5);
     CHECK(!to.receive(push_of("other", "b") + push_of("subscribe", "a"), step));
     CHECK(asked.text == "answer:a ");
     CHECK(asked.answered() == 1);
@@ -139,7 +139,7 @@ TEST_CASE("redis: commands are answered by their pushes, or by errors, up to the
     CHECK(!to.receive("+value\r\n", step));
     CHECK((*behind.replies[0]).root().text() == "value");
     CHECK(to.text == "other subscribe other message unsubscribe late ");
-    CHECK(to.s.in_flight() == 0);
+    CHECK(to.s.writer().in_flight() == 0);
   }
 }
 
@@ -151,8 +151,8 @@ TEST_CASE("redis: a reply where a push has to be, or another than the last one, 
     some_commands behind{"GET"};
     asked.answers = {"a"};
     asked.set_watch({.pushes = &asked});
-    to.s.greet(asked, 0);
-    to.s.submit(behind, 0);
+    to.s.queues().greet(asked, 0);
+    to.s.queues().submit(behind, 0);
     to.write();
     CHECK(to.receive(std::string(wrong) + "+value\r\n", 1000) == protocol_error::unexpected_reply);
     to.s.lost(protocol_error::unexpected_reply, 0);
@@ -168,7 +168,7 @@ TEST_CASE("redis: commands that pushes answer end with their connection") {
   some_commands asked{"SUBSCRIBE", "PING"};
   asked.answers = {"a"};
   asked.set_watch({.pushes = &asked});
-  to.s.greet(asked, 0);
+  to.s.queues().greet(asked, 0);
   to.write();
   to.s.lost(gone, 0);
   CHECK(asked.ended == 1);
@@ -177,8 +177,8 @@ TEST_CASE("redis: commands that pushes answer end with their connection") {
   some_commands unsent{"SUBSCRIBE", "PING"};
   unsent.set_watch({.pushes = &unsent});
   to.s.connected(0);
-  to.s.set_ready();
-  to.s.greet(unsent, 0);
+  to.s.queues().open();
+  to.s.queues().greet(unsent, 0);
   to.s.lost(gone, 0);
   CHECK(unsent.ended == 1);
 }

@@ -63,18 +63,18 @@ struct ready_session : detail::session {
   explicit ready_session(const detail::session_limits& most = {}, detail::push_sink* to = nullptr)
       : session(most, to) {
     connected(0);
-    set_ready();
+    queues().open();
   }
 };
 
 /// Writes all that may be written. Returns the bytes.
 std::string write_all(detail::session& session) {
-  beck::const_buffer parts[detail::session::parts_max];
-  const std::size_t count = session.gather(parts);
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  const std::size_t count = session.writer().gather(parts, 0);
   std::string bytes;
   for (std::size_t i = 0; i < count; ++i)
     bytes.append(static_cast<const char*>(parts[i].data()), parts[i].size());
-  session.wrote(bytes.size());
+  session.writer().wrote(bytes.size());
   return bytes;
 }
 
@@ -107,7 +107,7 @@ std::string taken(std::string_view replies, bool is_whole) {
   redis.lose(ec);
   CHECK(redis.verdict() == "");
   text += name_of(static_cast<protocol_error>(ec.value()));
-  return text + " " + std::to_string(redis.session.input().error_offset());
+  return text + " " + std::to_string(redis.session.reader().error_offset());
 }
 
 }  // namespace
@@ -115,17 +115,17 @@ std::string taken(std::string_view replies, bool is_whole) {
 TEST_CASE("redis: a small exchange waits for at most two slices of a large one") {
   ready_session session;
   counted_exchange large(100'000);
-  session.submit(large, 0);
+  session.queues().submit(large, 0);
   long long next = 0;
   int rounds = 0;
   for (; large.ended == 0; ++rounds) {
     counted_exchange small(1, "small");
-    session.submit(small, 0);
+    session.queues().submit(small, 0);
     const std::string bytes = write_all(session);
     const std::size_t place = bytes.find("small");
     CHECK(place <= 2 * 256 * get_key.size());
     CHECK(bytes.size() <= 65'536 + 256 * get_key.size());
-    CHECK_FALSE(session.received(answer_to(bytes, next), 0));
+    CHECK_FALSE(session.reader().received(answer_to(bytes, next), 0));
     CHECK(small.ended == 1);
   }
   CHECK(rounds < 100);
@@ -140,21 +140,21 @@ TEST_CASE("redis: large exchanges take turns, and in_flight holds with cancelled
   counted_exchange first(3000);
   counted_exchange cancelled_one(3000, "none");
   counted_exchange last(3000, "none");
-  for (auto* one : {&first, &cancelled_one}) session.submit(*one, 0);
+  for (auto* one : {&first, &cancelled_one}) session.queues().submit(*one, 0);
   long long next = 0;
   std::string wire = write_all(session);
-  CHECK(session.in_flight() == 700);
+  CHECK(session.writer().in_flight() == 700);
   CHECK(write_all(session).empty());
   session.cancel(cancelled_one, cancelled());
-  CHECK(session.in_flight() == 700);
-  CHECK_FALSE(session.has_output());
-  session.submit(last, 0);
-  for (int round = 0; first.ended == 0 || session.in_flight() != 0; ++round) {
+  CHECK(session.writer().in_flight() == 700);
+  CHECK_FALSE(session.writer().has_output());
+  session.queues().submit(last, 0);
+  for (int round = 0; first.ended == 0 || session.writer().in_flight() != 0; ++round) {
     CHECK(round < 100);
-    CHECK_FALSE(session.received(answer_to(wire, next), 0));
-    CHECK(session.in_flight() == 0);
+    CHECK_FALSE(session.reader().received(answer_to(wire, next), 0));
+    CHECK(session.writer().in_flight() == 0);
     wire = write_all(session);
-    CHECK(session.in_flight() <= 700);
+    CHECK(session.writer().in_flight() <= 700);
     if (last.is_under_way() && wire.empty()) break;
   }
   CHECK(next == 3000);
@@ -166,22 +166,22 @@ TEST_CASE("redis: the memory of a long pipeline has a bound") {
   if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
   ready_session session;
   counted_exchange large(100'000);
-  session.submit(large, 0);
+  session.queues().submit(large, 0);
   long long next = 0;
   std::uint64_t used = 0;
   while (large.ended == 0) {
     const std::uint64_t before = beck::test::allocated_bytes();
-    beck::const_buffer parts[detail::session::parts_max];
-    const std::size_t count = session.gather(parts);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    const std::size_t count = session.writer().gather(parts, 0);
     used += beck::test::allocated_bytes() - before;
     for (std::size_t i = 0; i < count; ++i) {
       const std::string replies =
           answer_to({static_cast<const char*>(parts[i].data()), parts[i].size()}, next);
       const std::uint64_t start = beck::test::allocated_bytes();
-      CHECK_FALSE(session.received(replies, 0));
+      CHECK_FALSE(session.reader().received(replies, 0));
       used += beck::test::allocated_bytes() - start;
     }
-    session.wrote(count == 0 ? 0 : parts[0].size());
+    session.writer().wrote(count == 0 ? 0 : parts[0].size());
   }
   CHECK(used < 400'000);
 }
@@ -192,16 +192,16 @@ TEST_CASE("redis: trim() frees the memory that a burst and a long push have need
   std::vector<std::unique_ptr<counted_exchange>> burst;
   for (int i = 0; i < 5000; ++i) burst.push_back(std::make_unique<counted_exchange>(1, "a"));
   const auto spend = [&](std::size_t exchanges, const std::string& push) {
-    for (std::size_t i = 0; i < exchanges; ++i) session.submit(*burst[i], 0);
+    for (std::size_t i = 0; i < exchanges; ++i) session.queues().submit(*burst[i], 0);
     const std::uint64_t before = beck::test::allocated_bytes();
-    while (session.has_output()) {
-      beck::const_buffer parts[detail::session::parts_max];
-      const std::size_t count = session.gather(parts);
-      session.wrote(count == 0 ? 0 : parts[0].size());
+    while (session.writer().has_output()) {
+      beck::const_buffer parts[detail::gathered_write::parts_max];
+      const std::size_t count = session.writer().gather(parts, 0);
+      session.writer().wrote(count == 0 ? 0 : parts[0].size());
     }
-    CHECK_FALSE(session.received(push, 0));
+    CHECK_FALSE(session.reader().received(push, 0));
     for (std::size_t i = 0; i < exchanges; ++i) {
-      CHECK_FALSE(session.received(":0\r\n", 0));
+      CHECK_FALSE(session.reader().received(":0\r\n", 0));
       burst[i]->again();
     }
     return beck::test::allocated_bytes() - before;
@@ -221,14 +221,16 @@ TEST_CASE("redis: in a steady state a command costs no allocation") {
   std::vector<std::unique_ptr<counted_exchange>> ring;
   for (int i = 0; i < 100; ++i) ring.push_back(std::make_unique<counted_exchange>(2));
   const auto round = [&] {
-    beck::const_buffer parts[detail::session::parts_max];
+    beck::const_buffer parts[detail::gathered_write::parts_max];
     for (const auto& one : ring) {
       one->again();
-      session.submit(*one, 0);
+      session.queues().submit(*one, 0);
     }
-    session.wrote(session.gather(parts) != 0 ? parts[0].size() : 0);
-    bool is_good = !session.received(":0\r\n:1", 0) && !session.received("\r\n", 0);
-    for (int i = 1; i < 100; ++i) is_good = is_good && !session.received(":0\r\n:1\r\n", 0);
+    session.writer().wrote(session.writer().gather(parts, 0) != 0 ? parts[0].size() : 0);
+    bool is_good =
+        !session.reader().received(":0\r\n:1", 0) && !session.reader().received("\r\n", 0);
+    for (int i = 1; i < 100; ++i)
+      is_good = is_good && !session.reader().received(":0\r\n:1\r\n", 0);
     for (const auto& one : ring) is_good = is_good && one->ended == 1 && !one->is_wrong;
     return is_good;
   };
@@ -262,7 +264,7 @@ TEST_CASE("redis: the commands in flight grow while their ring is wrapped, and k
     for (int i = 0; i < 50 << round; ++i) redis.submit("s");
     redis.write();
     while (redis.peer->unanswered() > std::size_t{35} << round) redis.answer();
-    CHECK(redis.session.in_flight() == std::size_t{35} << round);
+    CHECK(redis.session.writer().in_flight() == std::size_t{35} << round);
   }
   redis.session.cancel(*redis.exchanges.back(), cancelled());
   redis.finish();
@@ -296,7 +298,7 @@ TEST_CASE("redis: a greeting on a connection that is ready goes before the waiti
   scripted_redis redis;
   redis.submit("s");
   auto& hello = redis.make("gg");
-  redis.session.greet(hello, redis.now);
+  redis.session.queues().greet(hello, redis.now);
   redis.write();
   redis.answer();
   redis.answer();
@@ -309,18 +311,18 @@ TEST_CASE("redis: pushes are no sign that a server answers") {
   detail::session s(detail::session_limits{}, nullptr);
   s.connected(1);
   constexpr std::string_view push = ">2\r\n$1\r\na\r\n$1\r\nb\r\n";
-  CHECK(!s.received(push, 2));
-  CHECK(s.input().heard_at() == 1);
+  CHECK(!s.reader().received(push, 2));
+  CHECK(s.reader().heard_at() == 1);
   counted_exchange one(1);
-  s.greet(one, 3);
-  beck::const_buffer parts[detail::session::parts_max];
-  REQUIRE(s.gather(parts) == 1);
-  s.wrote(parts[0].size());
-  CHECK(!s.received(":", 4));  // a part of a reply is one
-  CHECK(s.input().heard_at() == 4);
-  CHECK(!s.received("0\r\n", 5));
-  CHECK(s.input().heard_at() == 5);
+  s.queues().greet(one, 3);
+  beck::const_buffer parts[detail::gathered_write::parts_max];
+  REQUIRE(s.writer().gather(parts, 0) == 1);
+  s.writer().wrote(parts[0].size());
+  CHECK(!s.reader().received(":", 4));  // a part of a reply is one
+  CHECK(s.reader().heard_at() == 4);
+  CHECK(!s.reader().received("0\r\n", 5));
+  CHECK(s.reader().heard_at() == 5);
   CHECK(one.ended == 1);
-  CHECK(!s.received(push, 6));
-  CHECK(s.input().heard_at() == 5);
+  CHECK(!s.reader().received(push, 6));
+  CHECK(s.reader().heard_at() == 5);
 }

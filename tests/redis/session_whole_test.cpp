@@ -49,20 +49,20 @@ class transaction final : public detail::exchange {
 
 /// Returns the bytes of the next write, of which `most` are written.
 std::string write(session& s, std::size_t most = static_cast<std::size_t>(-1)) {
-  beck::const_buffer parts[session::parts_max];
+  beck::const_buffer parts[detail::gathered_write::parts_max];
   std::string bytes;
-  const std::size_t count = s.gather(parts);
+  const std::size_t count = s.writer().gather(parts, 0);
   for (std::size_t i = 0; i < count; ++i) {
     bytes.append(static_cast<const char*>(parts[i].data()), parts[i].size());
   }
   if (bytes.size() > most) bytes.resize(most);
-  s.wrote(bytes.size());
+  s.writer().wrote(bytes.size());
   return bytes;
 }
 
 void connect(session& s) {
   s.connected(0);
-  s.set_ready();
+  s.queues().open();
 }
 
 const beck::error_code gone = beck::error::eof;
@@ -75,9 +75,9 @@ TEST_CASE("redis: a transaction is one write, whatever its size") {
     session s(detail::session_limits{}, nullptr);
     transaction one(commands, 17'000);
     connect(s);
-    s.submit(one, 0);
+    s.queues().submit(one, 0);
     CHECK(write(s) == one.bytes());
-    CHECK(s.in_flight() == commands + 2);
+    CHECK(s.writer().in_flight() == commands + 2);
     s.cancel(one, gone);
     CHECK(one.ended == 1);
   }
@@ -87,18 +87,18 @@ TEST_CASE("redis: a transaction without its EXEC has not run, and begins again")
   session s(detail::session_limits{}, nullptr);
   transaction one(1, 3);
   connect(s);
-  s.submit(one, 0);
+  s.queues().submit(one, 0);
   const std::size_t before_exec = one.bytes().find("*1\r\n$4\r\nEXEC");
   for (const std::size_t sent : {std::size_t{3}, before_exec, one.bytes().size() - 1}) {
     CHECK(write(s, sent) == one.bytes().substr(0, sent));
-    if (sent >= before_exec) CHECK(!s.received(queued, 0));
+    if (sent >= before_exec) CHECK(!s.reader().received(queued, 0));
     s.lost(gone, 0);
     CHECK(one.ended == 0);
     connect(s);
   }
   CHECK(write(s) == one.bytes());
-  CHECK(!s.received(queued, 0));
-  CHECK(!s.received("*1\r\n+OK\r\n", 0));
+  CHECK(!s.reader().received(queued, 0));
+  CHECK(!s.reader().received("*1\r\n+OK\r\n", 0));
   CHECK(one.ended == 1);
   CHECK(!one.why);
   CHECK(one.last);
@@ -111,9 +111,9 @@ TEST_CASE("redis: a transaction whose EXEC was sent may have run") {
     transaction one(1, 3);
     one.terms().is_retryable = is_retryable;
     connect(s);
-    s.submit(one, 0);
+    s.queues().submit(one, 0);
     CHECK(write(s) == one.bytes());
-    CHECK(!s.received(queued, 0));
+    CHECK(!s.reader().received(queued, 0));
     s.lost(gone, 0);
     CHECK(one.ended == (is_retryable ? 0 : 1));
     connect(s);

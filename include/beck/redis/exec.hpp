@@ -130,7 +130,10 @@ class execution : public exchange {
 
   /// Hands the commands to the sender, or calls done() with the reason why not: `refused`, or that
   /// of the sender.
-  void start(error_code refused) noexcept;
+  void start(error_code refused) noexcept {
+    if (!refused && commands() != 0) refused = sender_->start(*this);
+    if (refused || commands() == 0) refuse(refused);
+  }
   /// Ends the commands, as soon as no write refers to them.
   void stop() noexcept;
   /// Moves the operation's share of the sender to the caller. Call it before the handler: from then
@@ -138,9 +141,15 @@ class execution : public exchange {
   sender_ref leave() noexcept { return static_cast<sender_ref&&>(sender_); }
   any_io_executor executor() const noexcept;
   /// Returns error::needs_lane or not_on_lane if the command cannot be sent on this connection.
-  error_code check(const arguments& command) noexcept;
+  error_code check(const arguments& command) noexcept {
+    if (!sender_) return beck::error::operation_aborted;  // awaited again
+    return sender_->check(command, terms().is_whole);
+  }
 
  private:
+  /// Ends the commands, none of which was sent.
+  void refuse(const error_code& why) noexcept;
+
   sender_ref sender_;
 };
 

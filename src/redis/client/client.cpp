@@ -49,15 +49,13 @@ execution::~execution() {
   if (is_under_way()) sender_->forget(*this);
 }
 
-void execution::start(error_code refused) noexcept {
-  if (!refused && commands() != 0) refused = sender_->start(*this);
-  if (!refused && commands() != 0) return;
+void execution::refuse(const error_code& why) noexcept {
   for (std::uint32_t i = 0; i < commands(); ++i) {
     reply_status& one = place_of(i).status();
     one.set(outcome::not_sent);
-    one.set(refused, {});
+    one.set(why, {});
   }
-  done(refused);
+  done(why);
 }
 
 void execution::stop() noexcept {
@@ -71,11 +69,6 @@ any_io_executor execution::executor() const noexcept {
 }
 
 any_io_executor exec_functions::get_executor() const noexcept { return sender_->executor(); }
-
-error_code execution::check(const arguments& command) noexcept {
-  if (!sender_) return beck::error::operation_aborted;  // awaited again
-  return sender_->check(command, terms().is_whole);
-}
 
 void end_transaction(reply_status& result, const reply<void>* accepted) noexcept {
   if (accepted->error() && accepted->outcome() == outcome::executed) {

@@ -122,7 +122,7 @@ task<> lane_part::unblock(link_ref self) {
   if (!is_ended) connection.break_off(beck::error::operation_aborted);
   l.is_unblocking_ = false;
   if (!is_ended || !connection.is_ready()) co_return;
-  self->work().set_ready();
+  self->work().queues().open();
   connection.flush_soon();
 }
 
@@ -157,7 +157,7 @@ task<error_code> lane_part::pass_fence() {
   BECK_ASSERT(!fence_ || !fence_->is_under_way(), "two blocking commands of a lane are ended");
   const std::string token = "ping:" + std::to_string(random_of(link_.executor()));
   fence_ = std::make_unique<own_command>("PING", token);
-  link_.work().greet(*fence_, beck::detail::loop_time());
+  link_.work().queues().greet(*fence_, beck::detail::loop_time());
   link_.connection().flush_soon();
   while (fence_->is_under_way()) {
     auto waiting = answered_.wait();

@@ -89,7 +89,7 @@ error_code link::start(exchange& one) noexcept {
   if (!is_living() && lane_ && counters_.has_connected()) return plan_.last_cause();
   if (const error_code ec = begin_living(); ec) return ec;
   counters_.note_call();
-  session_.submit(one, time_of(executor()));
+  session_.queues().submit(one, time_of(executor()));
   counters_.publish(session_);
   connection_.flush_soon();
   return {};
@@ -172,7 +172,7 @@ void link::reconnect() noexcept {
   if (plan_.is_pausing()) return plan_.hurry();
   if (!connection_.is_open() || connection_.cause()) return;
   connection_.leave(beck::error::operation_aborted);
-  if (!connection_.is_ready() || session_.is_answered())
+  if (!connection_.is_ready() || session_.writer().is_answered())
     connection_.break_off(beck::error::operation_aborted);
 }
 

@@ -63,8 +63,9 @@ std::int64_t link_clock::tend(std::int64_t now) noexcept {
     return next;
   }
   session& work = link_.work();
-  if (work.is_muted() && !connection.is_writing()) wrote_at_ = now;  // a silence that was asked for
-  const std::int64_t heard_at = work.input().heard_at();
+  if (work.writer().is_muted() && !connection.is_writing())
+    wrote_at_ = now;  // a silence that was asked for
+  const std::int64_t heard_at = work.reader().heard_at();
   const std::int64_t alive_at = std::max({heard_at, wrote_at_, work.blocking().until(heard_at)});
   const std::int64_t dead = later(alive_at, bounds.silence_timeout);
   if (now >= dead) {
@@ -92,7 +93,7 @@ std::int64_t link_clock::tend_waiting(std::int64_t now) noexcept {
 
 /// Sends what is due, and a PING to a server that was silent for long. Returns when to look again.
 std::int64_t link_clock::tend_ready(std::int64_t now, std::int64_t alive_at) noexcept {
-  link_.work().wake(now);
+  link_.work().queues().wake(now);
   link_.pushes().router().wake(now);
   link_.connection().flush_soon();
   const duration period = link_.bounds().ping_interval;
@@ -112,7 +113,7 @@ void link_clock::send_ping(std::int64_t now) noexcept {
     return;  // the end of the silence comes without it
   }
   link_.work().trim();
-  link_.work().submit(*ping_, now);
+  link_.work().queues().submit(*ping_, now);
   link_.connection().flush_soon();
 }
 

@@ -83,18 +83,18 @@ error_code link_connection::take(const buffer_lease& received) {
   push_router& router = link_.pushes().router();
   router.set_time(now);
   work.leave_replicas(is_left_ || plan.leaves_replicas(now));
-  error_code ec = work.received({received.data(), received.size()}, now);
+  error_code ec = work.reader().received({received.data(), received.size()}, now);
   if (!ec && !is_ready()) ec = end_greeting();
-  if (work.is_at_replica() && !cause_) {
+  if (work.reader().is_at_replica() && !cause_) {
     plan.note_replica(now);
     if (lane_pool* const lanes = link_.lanes()) lanes->leave();
     leave(error::readonly);
   }
-  const bool is_to_end = is_left_ || work.is_at_replica();
-  if (!ec && is_to_end && work.is_answered()) ec = cause_;
+  const bool is_to_end = is_left_ || work.reader().is_at_replica();
+  if (!ec && is_to_end && work.writer().is_answered()) ec = cause_;
   if (is_ready() && router.is_done()) plan.forgive();
   link_.counters().publish(work);
-  if (!ec && (work.has_output() || router.has_commands())) writer_.schedule();
+  if (!ec && (work.writer().has_output() || router.has_commands())) writer_.schedule();
   if (lane_part* const lane = link_.lane()) lane->note_answer();
   link_.clock().look_after_input(now);
   return ec;
@@ -108,7 +108,7 @@ error_code link_connection::end_greeting() {
   const bool was_reset = lane != nullptr && lane->state() == lane_state::returned;
   if (was_reset && lane->is_outdated()) return beck::error::operation_aborted;
   change(connection_event::be_ready);
-  link_.work().set_ready();
+  link_.work().queues().open();
   link_.clock().look();  // it begins to send PINGs
   if (!was_reset) link_.counters().note_connection();
   if (was_reset) lane->put_back();
@@ -182,22 +182,22 @@ bool link_connection::begin_again() noexcept {
 /// Adds the commands of the link that are due, before all others.
 std::size_t link_connection::gather(part_array& parts) {
   session& work = link_.work();
+  const std::int64_t now = beck::detail::loop_time();
   if (is_ready()) {
     push_hub& pushes = link_.pushes();
-    const std::int64_t at = beck::detail::loop_time();
     exchange* const tracking = pushes.tracking_command(greeting_.version());
-    if (tracking != nullptr) work.greet(*tracking, at);
+    if (tracking != nullptr) work.queues().greet(*tracking, now);
     exchange* const commands = pushes.router().next_commands();
-    if (commands != nullptr) work.greet(*commands, at);
+    if (commands != nullptr) work.queues().greet(*commands, now);
   }
-  return work.has_output() ? work.gather(parts) : 0;
+  return work.writer().gather(parts, now);
 }
 
 void link_connection::take_sent(std::size_t bytes) noexcept {
   link_counters& counters = link_.counters();
   counters.note_write();
   if (bytes != 0 && is_writing()) link_.clock().note_written(beck::detail::loop_time());
-  link_.work().wrote(bytes);
+  link_.work().writer().wrote(bytes);
   counters.publish(link_.work());
 }
 

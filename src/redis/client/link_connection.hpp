@@ -27,9 +27,9 @@ class link_counters {
   void note_read() noexcept { reads_.add(); }
   void note_connection() noexcept { connections_.add(); }
   /// Publishes the numbers of now.
-  void publish(const session& work) noexcept {
+  void publish(session& work) noexcept {
     waiting_.set(work.queues().waiting());
-    in_flight_.set(work.in_flight());
+    in_flight_.set(work.writer().in_flight());
   }
   /// Returns whether there was a connection that was ready for commands.
   bool has_connected() const noexcept { return connections_.get() != 0; }

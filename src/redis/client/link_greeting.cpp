@@ -23,11 +23,11 @@ void link_greeting::begin() {
 void link_greeting::greet(protocol version, handshake::stage when) {
   handshake_ = std::make_unique<handshake>(link_.plan().url(), version, link_.bounds().name, when);
   version_ = version;
-  link_.work().greet(*handshake_, time_of(link_.executor()));
+  link_.work().queues().greet(*handshake_, time_of(link_.executor()));
 }
 
 void link_greeting::speak_resp2() noexcept {
-  link_.work().use(protocol::resp2);
+  link_.work().reader().use(protocol::resp2);
   link_.pushes().router().set_resp2();
 }
 

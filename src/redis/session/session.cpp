@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of exchanges: how they come, are cancelled, go over to the next connection, and end.
+// The ends of exchanges from outside, and how they go over to the next connection.
 #include "redis/session/session.hpp"
 
 #include <beck/base/assert.hpp>
@@ -9,44 +9,19 @@ namespace beck::redis::detail {
 session::session(const session_limits& most, push_sink* pushes) noexcept
     : rules_(most),
       guard_(most.guard, most.guard_seed),
-      writer_(most, queues_, pending_, guard_, blocking_),
-      input_(most.replies),
-      pushes_(pushes, most.replies.push_bytes) {
+      writer_(most, queues_, guard_, blocking_),
+      reader_(most, pushes, rules_, queues_, writer_, guard_, blocking_) {
   BECK_ASSERT(most.in_flight != 0 && most.slice_commands != 0,
               "a session whose bounds have no room for a command");
 }
 
-// --- coming
-
-void session::submit(exchange& one, std::int64_t now) noexcept {
-  now_ = now;
-  queues_.submit(one, now);
-}
-
-void session::greet(exchange& one, std::int64_t now) noexcept {
-  now_ = now;
-  queues_.greet(one, now);
-}
-
-// --- going
+// --- exchanges that end
 
 /// Takes an exchange away from its replies: they are dropped.
 void session::detach(exchange& one) noexcept {
   blocking_.detach(one);
-  if (replies_.is_reading() && pending_.first() == &one) replies_.leave();
-  pending_.detach(one);
-}
-
-/// Ends an exchange that is in no list: the replies that have not come get the error.
-void session::end(exchange& one, const error_code& ec, std::string_view text) noexcept {
-  const std::uint32_t sent = one.progress().sent();
-  for (std::uint32_t i = one.answered(); i < one.commands(); ++i) {
-    reply_status& status = one.place_of(i).status();
-    status.set(ec, text);
-    status.set(i < sent ? outcome::maybe_executed : outcome::not_sent);
-  }
-  if (writer_.is_lent(one)) return queues_.hold(one, ec);
-  queues_.end(one, ec);
+  reader_.leave(one);
+  writer_.detach(one);
 }
 
 void session::cancel(exchange& one, const error_code& why, std::string_view text) noexcept {
@@ -55,12 +30,12 @@ void session::cancel(exchange& one, const error_code& why, std::string_view text
               "a SUBSCRIBE was cancelled whose answer is on its way");
   queues_.take_out(one);
   detach(one);
-  end(one, why, text);
+  writer_.end(one, why, text);
 }
 
 bool session::stop(exchange& one, const error_code& why) noexcept {
   if (blocking_.stopped() == &one) return true;
-  if (!blocking_.is_blocked() || !pending_.is_last(one)) return false;
+  if (!blocking_.is_blocked() || !writer_.is_last(one)) return false;
   blocking_.stop(one, why);
   queues_.close();
   return true;
@@ -76,7 +51,7 @@ void session::end_unblocked() noexcept {
   one.progress().note_answer();
   blocking_.end();
   queues_.take_out(one);
-  end(one, why);
+  writer_.end(one, why);
 }
 
 void session::forget(exchange& one) noexcept {
@@ -85,14 +60,14 @@ void session::forget(exchange& one) noexcept {
 }
 
 void session::drop_all() noexcept {
-  replies_.leave();  // the value that a reply is read into goes with its exchange
+  reader_.lose();  // the value that a reply is read into goes with its exchange
   const auto drop = [this](exchange& one) {
     forget(one);
     one.drop();
   };
   if (blocking_.is_unblocked()) drop(*blocking_.stopped());  // it may be in no list
   while (exchange* const one = queues_.any()) drop(*one);
-  while (exchange* const one = pending_.take_exchange()) drop(*one);
+  while (exchange* const one = writer_.take_exchange()) drop(*one);
 }
 
 void session::end_waiting(const error_code& why, std::int64_t before,
@@ -103,26 +78,25 @@ void session::end_waiting(const error_code& why, std::int64_t before,
 // --- connections
 
 void session::connected(std::int64_t now) noexcept {
-  BECK_ASSERT(!writer_.is_writing(), "a connection begins before the last write has ended");
-  pending_.begin();
-  input_.begin(now);
+  writer_.begin();
+  reader_.begin(now);
 }
 
 bool session::begin_again() noexcept {
-  if (!writer_.is_answered() || blocking_.is_blocked() || queues_.is_waiting()) return false;
-  if (pending_.has_exchanges()) return false;
+  if (writer_.is_silenced() || blocking_.is_blocked() || queues_.is_waiting()) return false;
+  if (writer_.has_exchanges()) return false;
   queues_.close();
   return true;
 }
 
 void session::lost(const error_code& cause, std::int64_t now) noexcept {
   // Its reply is over a limit, and would be so again; nullptr: there is none, or it was cancelled.
-  const bool is_of_reply = is_limit(cause) && !pushes_.is_reading();
-  const exchange* const refused = is_of_reply ? pending_.first() : nullptr;
+  const bool is_of_reply = is_limit(cause) && !reader_.is_in_push();
+  const exchange* const refused = is_of_reply ? writer_.first() : nullptr;
   exchange_queues::list again;
   exchange_queues::list ended;
-  pending_.take_back_unsent();
-  while (exchange* const one = pending_.take_exchange()) {
+  writer_.take_back_unsent();
+  while (exchange* const one = writer_.take_exchange()) {
     queues_.take_out(*one);
     one->progress().note_loss(one->terms().is_whole);
     const bool may_repeat = one != refused && rules_.may_repeat(*one, cause);
@@ -135,26 +109,20 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
     ended.push_back(*blocking_.stopped());
   }
   blocking_.lose();
-  pending_.clear();
   writer_.lose();
-  input_.lose();
-  replies_.lose();
-  pushes_.lose();
-  is_at_replica_ = false;
+  reader_.lose();
   queues_.lose(now);
   queues_.repeat(again);
   queues_.end_held();
   // A limit is the reason of one reply; the other calls have only lost their connection.
   const error_code aborted = make_error_code(std::errc::connection_aborted);
   while (exchange* const one = ended.pop_front())
-    end(*one, is_limit(cause) && one != refused ? aborted : cause);
+    writer_.end(*one, is_limit(cause) && one != refused ? aborted : cause);
 }
 
 void session::trim() noexcept {
   writer_.trim();
-  input_.trim();
-  pending_.trim();
-  pushes_.trim();
+  reader_.trim();
 }
 
 }  // namespace beck::redis::detail

@@ -132,7 +132,7 @@ class play final : detail::push_sink {
       case 5:
         return cancel(input_.byte());
       case 6:
-        session_.wake(now_);
+        session_.queues().wake(now_);
         return end_stopping();
       case 7:
         return is_open_ ? lose(std::make_error_code(std::errc::connection_reset)) : begin();
@@ -149,24 +149,24 @@ class play final : detail::push_sink {
     parser_ = request_parser();
     arrived_.clear();
     session_.connected(now_);
-    session_.set_ready();
+    session_.queues().open();
   }
   void submit(unsigned kind) {
     calls_.push_back(std::make_unique<call>(records_, has_refused_, kind, limits_.is_lane));
-    session_.submit(*calls_.back(), now_);
+    session_.queues().submit(*calls_.back(), now_);
   }
   void write(std::size_t most) {
     if (!is_open_) return;
-    beck::const_buffer parts[detail::session::parts_max];
-    const std::size_t count = session_.gather(parts);
+    beck::const_buffer parts[detail::gathered_write::parts_max];
+    const std::size_t count = session_.writer().gather(parts, now_);
     std::string bytes;
     for (std::size_t i = 0; i < count; ++i)
       bytes.append(static_cast<const char*>(parts[i].data()), parts[i].size());
-    require(session_.has_output() || bytes.empty(), "there is output that is none");
+    require(session_.writer().has_output() || bytes.empty(), "there is output that is none");
     if (bytes.size() > most) bytes.resize(most);
     if (bytes.empty()) return;
     see(bytes);
-    session_.wrote(bytes.size());
+    session_.writer().wrote(bytes.size());
   }
   /// The server sees bytes.
   void see(const std::string& bytes) {
@@ -196,7 +196,7 @@ class play final : detail::push_sink {
         text.find("-CLUSTERDOWN") != text.npos)
       has_refused_ = true;
     const exact_copy bytes(text);
-    const beck::error_code ec = session_.received(bytes.view(), now_);
+    const beck::error_code ec = session_.reader().received(bytes.view(), now_);
     if (ec) lose(ec);
   }
   /// The server sends a reply of a kind that the input may not hit upon.
@@ -229,7 +229,7 @@ class play final : detail::push_sink {
   void end_stopping() {
     if (!is_open_) return;
     if (session_.blocking().is_unblocked()) session_.end_unblocked();
-    if (session_.blocking().stopped() == nullptr) session_.set_ready();
+    if (session_.blocking().stopped() == nullptr) session_.queues().open();
   }
   void lose(const beck::error_code& why) {
     is_open_ = false;
@@ -241,7 +241,7 @@ class play final : detail::push_sink {
     for (const auto& each : calls_) require(each->ended() == 1, "a call has not ended");
     require(!session_.queues().is_waiting() && session_.queues().waiting() == 0,
             "calls still wait");
-    require(session_.in_flight() == 0, "commands are still in flight");
+    require(session_.writer().in_flight() == 0, "commands are still in flight");
   }
   void take_push(const value&) override {}
 
