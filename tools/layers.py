@@ -35,8 +35,8 @@ DETAIL = {
     """,
     "run": """
         awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
-        launch loop_command many_results queue_entry reports_error result_slot runner scope throws_error
-        timer_entry token_adapter token_scope
+        launch loop_command many_results operation_executor queue_entry reports_error result_slot
+        runner scope throws_error timer_entry token_adapter token_scope
     """,
     "coro": """
         channel_buffer join waiter

@@ -12,10 +12,48 @@
 
 namespace beck {
 
+/// An operation that has not started, as initiating functions return it with the token deferred: it
+/// names its signature, and it is started with `std::move(operation)(token)`.
+template <class Op>
+concept async_operation = requires { typename std::decay_t<Op>::signature; };
+
+/// The signature of an operation.
+template <async_operation Op>
+using completion_signature_of_t = typename std::decay_t<Op>::signature;
+
+namespace detail {
+
+template <class Signature, class Launch>
+class deferred_operation;  // run/deferred.hpp
+// interop/deferred_chain.hpp
+template <class Function>
+class deferred_function;
+template <class... Values>
+class values_launch;
+class deferred_condition;
+
+}  // namespace detail
+
 /// The default token: it packages an operation for later. The operation starts when it is awaited
-/// or called with another token.
+/// or called with another token. Its functions, which join operations, are those of Asio's
+/// asio/deferred.hpp and need interop/deferred_chain.hpp.
 struct deferred_t {
   constexpr deferred_t() noexcept = default;
+
+  /// Returns a token that goes on with `function`: `operation(deferred(function))` is one
+  /// operation, with the results of the operation that `function(results...)` returns.
+  template <class Function>
+  detail::deferred_function<std::decay_t<Function>> operator()(Function&& function) const;
+  /// Returns `operation`.
+  template <async_operation Op>
+  std::decay_t<Op> operator()(Op&& operation) const;
+  /// Returns an operation that completes at once with `values`, decayed copies.
+  template <class... Values>
+  static detail::deferred_operation<void(std::decay_t<Values>...),
+                                    detail::values_launch<std::decay_t<Values>...>>
+  values(Values&&... values);
+  /// Chooses between two operations: `deferred.when(condition).then(one).otherwise(other)`.
+  static detail::deferred_condition when(bool condition) noexcept;
 };
 /// The default token: `co_await socket.async_read_some(buffer, deferred)`.
 inline constexpr deferred_t deferred{};
@@ -125,14 +163,5 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
     detail::refuse_token<Signature, std::decay_t<Token>>();
   }
 }
-
-/// An operation that has not started, as initiating functions return it with the token deferred: it
-/// names its signature, and it is started with `std::move(operation)(token)`.
-template <class Op>
-concept async_operation = requires { typename std::decay_t<Op>::signature; };
-
-/// The signature of an operation.
-template <async_operation Op>
-using completion_signature_of_t = typename std::decay_t<Op>::signature;
 
 }  // namespace beck
