@@ -109,6 +109,12 @@ class basic_waitable_timer : public detail::timer_object {
  public:
   /// A point in time of the timer's clock; std::chrono's convert to it.
   using time_point = detail::basic_time_point<Clock>;
+  /// The same type with a default token (interop/default_token.hpp).
+  template <class Other>
+  struct rebind_executor {
+    /// The type.
+    using other = detail::rebound<basic_waitable_timer, Other>;
+  };
 
   /// Makes a timer without an expiry, which counts as expired.
   explicit basic_waitable_timer(io_context& context) : detail::timer_object(context, Clock) {}
