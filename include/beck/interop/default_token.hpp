@@ -122,9 +122,9 @@ concept default_stream = std::is_base_of_v<stream_object, Base>;
 
 // --- timers and signals --------------------------------------------------------------------------
 template <clock_kind Clock, class Token, class Inner>
-class rebound<basic_waitable_timer<Clock>, executor_with_token<Token, Inner>>
-    : public object_with_token<basic_waitable_timer<Clock>, executor_with_token<Token, Inner>> {
-  using base = object_with_token<basic_waitable_timer<Clock>, executor_with_token<Token, Inner>>;
+class rebound<basic_timer<Clock>, executor_with_token<Token, Inner>>
+    : public object_with_token<basic_timer<Clock>, executor_with_token<Token, Inner>> {
+  using base = object_with_token<basic_timer<Clock>, executor_with_token<Token, Inner>>;
 
  public:
   using base::base;
