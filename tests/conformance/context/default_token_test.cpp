@@ -11,6 +11,7 @@
 #include <beck/run/as_tuple.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -33,6 +34,8 @@ namespace {
 
 using throwing = beck::use_awaitable_t<>;
 using tuple = beck::as_tuple_t<throwing>;
+// What a read or write gives with that, which an io_result does not convert to.
+using moved = std::tuple<error_code, std::size_t>;
 using steady_timer = throwing::as_default_on_t<beck::steady_timer>;
 using system_timer = tuple::as_default_on_t<beck::system_timer>;
 
@@ -46,16 +49,18 @@ CONFORMANCE("timers wait with their default token, and with the one that is give
     static_assert(std::is_base_of_v<beck::steady_timer, steady_timer>);
     co_await timer.async_wait();
     system_timer dated(ctx.get_executor(), 0s);
-    auto [ec] = co_await dated.async_wait();
+    const std::tuple<error_code> waited = co_await dated.async_wait();
+    const auto [ec] = waited;
     CHECK_FALSE(ec);
-    auto moved = throwing::as_default_on(beck::steady_timer(ctx, 1h));
-    static_assert(std::is_same_v<decltype(moved), steady_timer>);
+    auto late = throwing::as_default_on(beck::steady_timer(ctx, 1h));
+    static_assert(std::is_same_v<decltype(late), steady_timer>);
     outcome given;
-    moved.async_wait(note(given));
-    CHECK(moved.cancel() == 1);
-    auto again = tuple::as_default_on(std::move(moved));
+    late.async_wait(note(given));
+    CHECK(late.cancel() == 1);
+    auto again = tuple::as_default_on(std::move(late));
     again.expires_after(0s);
-    auto [second] = co_await again.async_wait();
+    const std::tuple<error_code> second_wait = co_await again.async_wait();
+    const auto [second] = second_wait;
     CHECK_FALSE(second);
     CHECK(given.aborted());
   });
@@ -102,12 +107,14 @@ CONFORMANCE("pipes read and write with the default token") {
     throwing::as_default_on_t<beck::readable_pipe> out(ctx);
     tuple::as_default_on_t<beck::writable_pipe> in(ctx);
     beck::connect_pipe(out, in);
-    auto [e1, sent] = co_await in.async_write_some(beck::buffer("ab\ncd", 5));
+    const moved sent_result = co_await in.async_write_some(beck::buffer("ab\ncd", 5));
+    const auto [e1, sent] = sent_result;
     CHECK(sent == 5);
     std::string text;
     const std::size_t line = co_await beck::async_read_until(out, beck::dynamic_buffer(text), "\n");
     CHECK(line == 3);
-    auto [e2, more] = co_await beck::async_write(in, beck::buffer("efg", 3));
+    const moved more_result = co_await beck::async_write(in, beck::buffer("efg", 3));
+    const auto [e2, more] = more_result;
     CHECK(more == 3);
     char data[8];
     const std::size_t rest = co_await beck::async_read(out, beck::buffer(data, 8 - text.size()));
@@ -147,16 +154,21 @@ CONFORMANCE("files read and write with the default token") {
     const std::size_t got = co_await file.async_read_some(beck::buffer(data, 6));
     CHECK(got != 0);
     tuple::as_default_on_t<beck::random_access_file> at(ctx, place.path("a"), how);
-    auto [e1, one] = co_await at.async_read_some_at(2, beck::buffer(data, 1));
+    const moved one_result = co_await at.async_read_some_at(2, beck::buffer(data, 1));
+    const auto [e1, one] = one_result;
     CHECK(one == 1);
     CHECK(data[0] == 'c');
-    auto [e2, two] = co_await at.async_write_some_at(2, beck::buffer("x", 1));
+    const moved two_result = co_await at.async_write_some_at(2, beck::buffer("x", 1));
+    const auto [e2, two] = two_result;
     CHECK(two == 1);
-    auto [e3, whole] = co_await beck::async_read_at(at, 0, beck::buffer(data, 6));
+    const moved whole_result = co_await beck::async_read_at(at, 0, beck::buffer(data, 6));
+    const auto [e3, whole] = whole_result;
     CHECK(std::string(data, whole) == "abxdef");
-    auto [e4, part] = co_await beck::async_write_at(at, 0, beck::buffer("yz", 2));
+    const moved part_result = co_await beck::async_write_at(at, 0, beck::buffer("yz", 2));
+    const auto [e4, part] = part_result;
     CHECK(part == 2);
-    auto [e5, end] = co_await beck::async_read_at(at, 6, beck::buffer(data, 1));
+    const moved end_result = co_await beck::async_read_at(at, 6, beck::buffer(data, 1));
+    const auto [e5, end] = end_result;
     CHECK(e5 == beck::error::eof);
     CHECK_FALSE(e1);
     CHECK_FALSE(e2);
