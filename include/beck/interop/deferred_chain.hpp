@@ -177,7 +177,11 @@ class converting_handler<void(A...), Handler> {
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): handlers are moved, never copied
   explicit converting_handler(H&& handler) : handler_(static_cast<H&&>(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
-  void operator()(A... results) { static_cast<Handler&&>(handler_)(static_cast<A&&>(results)...); }
+  template <class... T>
+    requires(std::is_convertible_v<T, A> && ...)
+  void operator()(T&&... results) {
+    static_cast<Handler&&>(handler_)(static_cast<A>(static_cast<T&&>(results))...);
+  }
 
  private:
   Handler handler_;
