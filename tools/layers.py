@@ -34,9 +34,10 @@ DETAIL = {
         opaque_value
     """,
     "run": """
-        awaited_result block continuation deadline_scope frame_end schedule_operation initiating_call inner_scope
-        launch loop_command many_results queue_entry reports_error result_slot runner scope sender_wait
-        throws_error timer_entry token_adapter token_scope
+        awaited_result block continuation deadline_scope frame_end initiating_call inner_scope
+        launch loop_command many_results operation_executor queue_entry reports_error
+        result_slot runner schedule_operation scope sender_wait throws_error timer_entry
+        token_adapter token_scope
     """,
     "coro": """
         channel_buffer join pause_operation waiter

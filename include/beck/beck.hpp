@@ -104,6 +104,7 @@
 #include <beck/run/cancellation.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/concurrency.hpp>
+#include <beck/run/default_completion_token.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/op.hpp>
 #include <beck/run/post.hpp>

@@ -12,7 +12,7 @@ struct connection : beck::ip::tcp::socket {
   using basic_stream_socket::basic_stream_socket;
 };
 struct pause : beck::steady_timer {
-  using basic_waitable_timer::basic_waitable_timer;
+  using basic_timer::basic_timer;
 };
 struct step : beck::op<step, void(beck::error_code)> {
   void initiate(handler done) { done(beck::error_code()); }

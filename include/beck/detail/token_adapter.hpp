@@ -38,9 +38,11 @@ using adapted_signature_t = typename adapted_signature<Adapter, Signature>::type
 /// A token and the adapter that changes it. With an association_adapter it is a handler, too, if
 /// the token is one.
 template <class Adapter, class Token>
-class token_adapter : public Adapter {
+class token_adapter : public Adapter, public may_be_default<token_adapter<Adapter, Token>> {
  public:
   using target_type = Token;
+
+  token_adapter() = default;
 
   template <class A, class T>
   constexpr token_adapter(A&& adapter, T&& token)

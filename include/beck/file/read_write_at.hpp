@@ -6,6 +6,7 @@
 #include <beck/detail/composed_operation.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/compose.hpp>
+#include <beck/run/default_completion_token.hpp>
 
 namespace beck {
 
@@ -121,7 +122,7 @@ auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offse
 /// Reads from any device with async_read_some_at() until `condition` is met, the buffers are full,
 /// or a step fails or moves nothing. Requires that the device outlives the operation.
 template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
-          detail::completion_condition C, class Token = deferred_t>
+          detail::completion_condition C, class Token = detail::default_token_of<D>>
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                    Token&& token = Token()) {
   using steps = detail::transfer_at_steps<D, mutable_buffer, B, C>;
@@ -130,7 +131,7 @@ auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C conditio
 }
 /// As above, until the buffers are full.
 template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
-          class Token = deferred_t>
+          class Token = detail::default_token_of<D>>
   requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_read_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
@@ -155,7 +156,7 @@ auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offs
 /// Writes to any device with async_write_some_at() until `condition` is met, all is written, or a
 /// step fails or moves nothing. Requires that the device outlives the operation.
 template <detail::async_random_access_write_device D, const_buffer_sequence B,
-          detail::completion_condition C, class Token = deferred_t>
+          detail::completion_condition C, class Token = detail::default_token_of<D>>
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                     Token&& token = Token()) {
   using steps = detail::transfer_at_steps<D, const_buffer, B, C>;
@@ -164,7 +165,7 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C conditi
 }
 /// As above, until all is written.
 template <detail::async_random_access_write_device D, const_buffer_sequence B,
-          class Token = deferred_t>
+          class Token = detail::default_token_of<D>>
   requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));

@@ -13,6 +13,7 @@
 
 #include <beck/detail/functions.hpp>
 #include <beck/detail/many_results.hpp>
+#include <beck/detail/operation_executor.hpp>
 #include <beck/interop/cancellation_condition.hpp>
 #include <beck/run/op.hpp>
 
@@ -185,20 +186,6 @@ struct group_signature<Order, void(A...), void(B...), More...>
 
 /// Throws std::invalid_argument.
 [[noreturn]] void refuse_empty_group();
-
-namespace functions {
-
-/// The executor of an operation that knows one, else the one of the calling coroutine or handler.
-template <class Op>
-any_io_executor executor_of_operation(const Op& operation) {
-  if constexpr (requires { callback_start<Op>::executor(operation); }) {
-    return callback_start<Op>::executor(operation);
-  } else {
-    return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
-  }
-}
-
-}  // namespace functions
 
 /// The places of operations of any types.
 template <class... Ops>

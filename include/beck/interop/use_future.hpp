@@ -16,7 +16,7 @@ namespace beck {
 /// handler is destroyed un-run (its context was destroyed) the future holds
 /// std::future_errc::broken_promise. Waiting for the future on the thread that runs the operation's
 /// context blocks for ever.
-class use_future_t {
+class use_future_t : public detail::may_be_default<use_future_t> {
  public:
   /// Has no state.
   constexpr use_future_t() noexcept {}

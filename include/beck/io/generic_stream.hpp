@@ -8,6 +8,7 @@
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/run/compose.hpp>
+#include <beck/run/default_completion_token.hpp>
 #include <string_view>
 
 namespace beck {
@@ -106,14 +107,15 @@ class transfer_steps {
 /// also with an error. Requires that the stream outlives the operation, and that the caller orders
 /// several operations on one direction.
 template <detail::foreign_read_stream S, mutable_buffer_sequence B, detail::completion_condition C,
-          class Token = deferred_t>
+          class Token = detail::default_token_of<S>>
 auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
   using steps = detail::transfer_steps<S, mutable_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
 /// As above, until the buffers are full.
-template <detail::foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
+template <detail::foreign_read_stream S, mutable_buffer_sequence B,
+          class Token = detail::default_token_of<S>>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_read(stream, buffers, transfer_all(), static_cast<Token&&>(token));
@@ -123,14 +125,15 @@ auto async_read(S& stream, const B& buffers, Token&& token = Token()) {
 /// Requires that the stream outlives the operation, and that the caller orders several operations
 /// on one direction.
 template <detail::foreign_write_stream S, const_buffer_sequence B, detail::completion_condition C,
-          class Token = deferred_t>
+          class Token = detail::default_token_of<S>>
 auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token()) {
   using steps = detail::transfer_steps<S, const_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
 /// As above, until all is sent.
-template <detail::foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
+template <detail::foreign_write_stream S, const_buffer_sequence B,
+          class Token = detail::default_token_of<S>>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_write(stream, buffers, transfer_all(), static_cast<Token&&>(token));
@@ -188,21 +191,22 @@ class read_until_steps {
 /// Receives from a stream of the user into `buffer` until it contains `delimiter`. Result and
 /// errors as async_read_until() of io/read_until.hpp; eof also if a step moves nothing. Requires
 /// that the stream and the container outlive the operation.
-template <detail::foreign_read_stream S, class Token = deferred_t>
+template <detail::foreign_read_stream S, class Token = detail::default_token_of<S>>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, std::string_view delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
 /// As above, until a single character.
-template <detail::foreign_read_stream S, class Token = deferred_t>
+template <detail::foreign_read_stream S, class Token = detail::default_token_of<S>>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, char delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
 /// As above, until a match condition is met.
-template <detail::foreign_read_stream S, detail::match_condition C, class Token = deferred_t>
+template <detail::foreign_read_stream S, detail::match_condition C,
+          class Token = detail::default_token_of<S>>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
                       Token&& token = Token()) {
   using match = detail::condition_match<C>;
@@ -213,12 +217,12 @@ auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
 namespace functions {
 
 /// Calls the stream's member async_read_some().
-template <async_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
+template <async_read_stream S, mutable_buffer_sequence B, class Token = detail::default_token_of<S>>
 auto async_read_some(S& stream, const B& buffers, Token&& token = Token()) {
   return stream.async_read_some(buffers, static_cast<Token&&>(token));
 }
 /// Calls the stream's member async_write_some().
-template <async_write_stream S, const_buffer_sequence B, class Token = deferred_t>
+template <async_write_stream S, const_buffer_sequence B, class Token = detail::default_token_of<S>>
 auto async_write_some(S& stream, const B& buffers, Token&& token = Token()) {
   return stream.async_write_some(buffers, static_cast<Token&&>(token));
 }

@@ -88,13 +88,14 @@ class drain_steps {
 /// no_memory; those of async_read_some().
 /// Requires that the stream and the container live until completion. Cancellation: as
 /// async_read_some(); bytes that were read stay in the buffer.
-template <async_read_stream S, detail::completion_condition C, class Token = deferred_t>
+template <async_read_stream S, detail::completion_condition C,
+          class Token = detail::default_token_of<S>>
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, C condition, Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::fill_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
 /// As above, without a condition.
-template <async_read_stream S, class Token = deferred_t>
+template <async_read_stream S, class Token = detail::default_token_of<S>>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_read(stream, buffer, transfer_all(), static_cast<Token&&>(token));
@@ -103,14 +104,15 @@ auto async_read(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Tok
 /// Writes the content of `buffer` until `condition` is met, as async_write(), and removes the bytes
 /// that were written from its front. Requires that the stream and the container live until
 /// completion.
-template <async_write_stream S, detail::completion_condition C, class Token = deferred_t>
+template <async_write_stream S, detail::completion_condition C,
+          class Token = detail::default_token_of<S>>
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, C condition,
                  Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::drain_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
 /// As above, without a condition: writes everything.
-template <async_write_stream S, class Token = deferred_t>
+template <async_write_stream S, class Token = detail::default_token_of<S>>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_write(stream, buffer, transfer_all(), static_cast<Token&&>(token));

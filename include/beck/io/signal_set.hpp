@@ -91,6 +91,12 @@ class signal_set {
  public:
   /// The executor's type.
   using executor_type = any_io_executor;
+  /// The same type with a default token (interop/default_token.hpp).
+  template <class Other>
+  struct rebind_executor {
+    /// The type.
+    using other = detail::rebound<signal_set, Other>;
+  };
 
   /// Makes a set without signals.
   explicit signal_set(io_context& context);

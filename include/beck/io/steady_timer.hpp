@@ -10,8 +10,8 @@
 namespace beck {
 
 /// A timer on the steady clock, which setting the date does not affect: the timer for most
-/// programs. See basic_waitable_timer.
-using steady_timer = basic_waitable_timer<detail::clock_kind::steady>;
+/// programs. See basic_timer.
+using steady_timer = basic_timer<detail::clock_kind::steady>;
 
 /// Returns the time of the current context's steady clock: virtual in a simulation. Outside of
 /// every run(): the system's. Thread: any.

@@ -8,8 +8,8 @@ namespace beck {
 
 /// A timer for points of std::chrono::system_clock. If the date is set while a wait is pending, the
 /// wait ends when the clock shows the expiry, noticed within a second. expires_after() means the
-/// date, too: a duration from the date that the clock shows now. See basic_waitable_timer.
-using system_timer = basic_waitable_timer<detail::clock_kind::system>;
+/// date, too: a duration from the date that the clock shows now. See basic_timer.
+using system_timer = basic_timer<detail::clock_kind::system>;
 
 /// Returns the date of the current context's machine: virtual in a simulation. Outside of every
 /// run(): the system's. Thread: any.

@@ -52,7 +52,7 @@ class [[nodiscard]] timer_operation : public begun_by<timer_operation, void_oper
   timer_operation* sibling_previous;
 };
 
-/// The base of timers. Public functions are those of every timer: see basic_waitable_timer.
+/// The base of timers. Public functions are those of every timer: see basic_timer.
 class timer_object {
  public:
   using executor_type = any_io_executor;
@@ -90,6 +90,8 @@ class timer_object {
   /// Sets a new expiry. Returns as cancel().
   std::size_t expire_at(std::int64_t at);
   std::size_t expire_after(beck::duration after);
+  /// Returns a wait that ends `after` from now, whatever the expiry is.
+  timer_operation wait_for(beck::duration after) noexcept;
 
  private:
   timer_state* state_;
@@ -105,29 +107,34 @@ class timer_object {
 /// that has expired already is delivered as expired. Guaranteed: never early. Not guaranteed: how
 /// late; equal expiries complete in the order of their waits.
 template <detail::clock_kind Clock>
-class basic_waitable_timer : public detail::timer_object {
+class basic_timer : public detail::timer_object {
  public:
   /// A point in time of the timer's clock; std::chrono's convert to it.
   using time_point = detail::basic_time_point<Clock>;
+  /// The same type with a default token (interop/default_token.hpp).
+  template <class Other>
+  struct rebind_executor {
+    /// The type.
+    using other = detail::rebound<basic_timer, Other>;
+  };
 
   /// Makes a timer without an expiry, which counts as expired.
-  explicit basic_waitable_timer(io_context& context) : detail::timer_object(context, Clock) {}
+  explicit basic_timer(io_context& context) : detail::timer_object(context, Clock) {}
   /// Makes a timer that expires `after` from now.
-  basic_waitable_timer(io_context& context, beck::duration after)
+  basic_timer(io_context& context, beck::duration after)
       : detail::timer_object(context, Clock, after) {}
   /// Makes a timer that expires at `at`.
-  basic_waitable_timer(io_context& context, time_point at) : detail::timer_object(context, Clock) {
+  basic_timer(io_context& context, time_point at) : detail::timer_object(context, Clock) {
     set_expiry(at.nanoseconds());
   }
   /// Makes a timer whose waits complete on `executor`. Throws io_error (invalid_argument) unless
   /// the context of `executor` is an io_context. So do the following two.
-  explicit basic_waitable_timer(const any_io_executor& executor)
-      : detail::timer_object(executor, Clock) {}
+  explicit basic_timer(const any_io_executor& executor) : detail::timer_object(executor, Clock) {}
   /// Makes a timer on `executor` that expires `after` from now.
-  basic_waitable_timer(const any_io_executor& executor, beck::duration after)
+  basic_timer(const any_io_executor& executor, beck::duration after)
       : detail::timer_object(executor, Clock, after) {}
   /// Makes a timer on `executor` that expires at `at`.
-  basic_waitable_timer(const any_io_executor& executor, time_point at)
+  basic_timer(const any_io_executor& executor, time_point at)
       : detail::timer_object(executor, Clock) {
     set_expiry(at.nanoseconds());
   }

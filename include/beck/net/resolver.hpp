@@ -239,6 +239,12 @@ class basic_resolver : public resolver_base {
   using endpoint_type = typename Protocol::endpoint;
   /// The type of the results.
   using results_type = basic_resolver_results<Protocol>;
+  /// The same type with a default token (interop/default_token_net.hpp).
+  template <class Other>
+  struct rebind_executor {
+    /// The type.
+    using other = beck::detail::rebound<basic_resolver, Other>;
+  };
 
   /// Makes a resolver. Throws std::bad_alloc.
   explicit basic_resolver(io_context& context)

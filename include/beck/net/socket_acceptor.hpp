@@ -229,7 +229,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
   detail::accept_operation<socket_type> async_accept(Where&& where) {
-    return accept_on(where);
+    return accept_on<socket_type>(where);
   }
   /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
   /// (error_code). Errors: already_open.
@@ -239,13 +239,13 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Accepts, and writes the peer's endpoint, also that of a peer that has already gone. `endpoint`
   /// must outlive the operation; after an error its value is unspecified.
   detail::accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
-    return {this->descriptor_, socket_on(this->object_executor()), &endpoint};
+    return accept_on<socket_type>(this->object_executor(), &endpoint);
   }
   /// As above, with a socket on `where`, an executor or a context.
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
   detail::accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
-    return accept_on(where, &endpoint);
+    return accept_on<socket_type>(where, &endpoint);
   }
   /// As above, into a closed socket of the caller.
   detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
@@ -315,15 +315,20 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     }
   }
 
- private:
-  template <class Where>
-  detail::accept_operation<socket_type> accept_on(Where& where, endpoint_type* peer = nullptr) {
+ protected:
+  /// Returns an accept of a Socket on `where`, an executor or a context.
+  template <class Socket, class Where>
+  detail::accept_operation<Socket> accept_on(Where& where, endpoint_type* peer = nullptr) {
     if constexpr (std::is_base_of_v<io_context, Where>) {
       if (&where != &context())
-        return {this->descriptor_, socket_on(this->object_executor()), peer, &where};
+        return {this->descriptor_, Socket(context(), this->object_executor()), peer, &where};
+      return {this->descriptor_, Socket(where), peer};
+    } else {
+      return {this->descriptor_, Socket(context(), any_io_executor(where)), peer};
     }
-    return {this->descriptor_, socket_on(where), peer};
   }
+
+ private:
   socket_type socket_on(io_context& other) { return socket_type(other); }
   template <detail::executor_like Other>
   socket_type socket_on(const Other& executor) {

@@ -12,16 +12,81 @@
 
 namespace beck {
 
+/// An operation that has not started, as initiating functions return it with the token deferred: it
+/// names its signature, and it is started with `std::move(operation)(token)`.
+template <class Op>
+concept async_operation = requires { typename std::decay_t<Op>::signature; };
+
+/// The signature of an operation.
+template <async_operation Op>
+using completion_signature_of_t = typename std::decay_t<Op>::signature;
+
+namespace detail {
+
+template <class Signature, class Launch>
+class deferred_operation;  // run/deferred.hpp
+// interop/deferred_chain.hpp
+template <class Function>
+class deferred_function;
+template <class... Values>
+class values_launch;
+class deferred_condition;
+// interop/default_token.hpp
+template <class Token, class Inner>
+class executor_with_token;
+template <class Object, class Executor>
+class rebound;
+
+/// The base of tokens that an object can have as its default. With Asio's names; they need
+/// interop/default_token.hpp, for sockets interop/default_token_net.hpp.
+template <class Token>
+struct may_be_default {
+  /// An executor whose objects have the token as their default.
+  template <class Executor>
+  using executor_with_default = executor_with_token<Token, Executor>;
+  /// The type of an object that has the token as its default.
+  template <class T>
+  using as_default_on_t =
+      typename T::template rebind_executor<executor_with_default<typename T::executor_type>>::other;
+  /// Returns an object that is moved from `object`, and has the token as its default.
+  template <class T>
+  static as_default_on_t<std::decay_t<T>> as_default_on(T&& object) {
+    return as_default_on_t<std::decay_t<T>>(static_cast<T&&>(object));
+  }
+
+ private:
+  friend Token;
+  constexpr may_be_default() noexcept = default;
+};
+
+}  // namespace detail
+
 /// The default token: it packages an operation for later. The operation starts when it is awaited
-/// or called with another token.
-struct deferred_t {
+/// or called with another token. Its functions, which join operations, are those of Asio's
+/// asio/deferred.hpp and need interop/deferred_chain.hpp.
+struct deferred_t : detail::may_be_default<deferred_t> {
   constexpr deferred_t() noexcept = default;
+
+  /// Returns a token that goes on with `function`: `operation(deferred(function))` is one
+  /// operation, with the results of the operation that `function(results...)` returns.
+  template <class Function>
+  detail::deferred_function<std::decay_t<Function>> operator()(Function&& function) const;
+  /// Returns `operation`.
+  template <async_operation Op>
+  std::decay_t<Op> operator()(Op&& operation) const;
+  /// Returns an operation that completes at once with `values`, decayed copies.
+  template <class... Values>
+  static detail::deferred_operation<void(std::decay_t<Values>...),
+                                    detail::values_launch<std::decay_t<Values>...>>
+  values(Values&&... values);
+  /// Chooses between two operations: `deferred.when(condition).then(one).otherwise(other)`.
+  static detail::deferred_condition when(bool condition) noexcept;
 };
 /// The default token: `co_await socket.async_read_some(buffer, deferred)`.
 inline constexpr deferred_t deferred{};
 
 /// The token that drops the result.
-struct detached_t {
+struct detached_t : detail::may_be_default<detached_t> {
   constexpr detached_t() noexcept = default;
   /// Drops the results.
   template <class... A>
@@ -32,7 +97,7 @@ inline constexpr detached_t detached{};
 
 /// The token whose awaited result is the value, or an exception: as Asio's.
 template <class Executor = any_io_executor>
-struct use_awaitable_t {
+struct use_awaitable_t : detail::may_be_default<use_awaitable_t<Executor>> {
   constexpr use_awaitable_t() noexcept = default;
 };
 /// The token for Asio's style: co_await returns the value or throws io_error.
@@ -125,14 +190,5 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
     detail::refuse_token<Signature, std::decay_t<Token>>();
   }
 }
-
-/// An operation that has not started, as initiating functions return it with the token deferred: it
-/// names its signature, and it is started with `std::move(operation)(token)`.
-template <class Op>
-concept async_operation = requires { typename std::decay_t<Op>::signature; };
-
-/// The signature of an operation.
-template <async_operation Op>
-using completion_signature_of_t = typename std::decay_t<Op>::signature;
 
 }  // namespace beck

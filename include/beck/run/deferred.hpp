@@ -31,6 +31,9 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
   auto operator()(Token&& token) && {
     return beck::async_initiate<Token, signature>(static_cast<Launch&&>(launch_), token);
   }
+  /// Returns the kept initiation, for operations that contain this one.
+  Launch& initiation() noexcept { return launch_; }
+  const Launch& initiation() const noexcept { return launch_; }
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -53,16 +56,41 @@ class [[nodiscard]] deferred_operation<void(A...), Launch> {
 template <class Op>
 concept delivers_value = requires { requires Op::has_plain_result; };
 
+/// An initiation, and a call that passes a handler and kept arguments to it.
+template <class Initiation, class Call>
+class kept_initiation {
+ public:
+  template <class I>
+  kept_initiation(I&& initiation, Call&& call)
+      : initiation_(static_cast<I&&>(initiation)), call_(static_cast<Call&&>(call)) {}
+
+  auto get_executor() const
+    requires requires(const Initiation& i) { i.get_executor(); }
+  {
+    return initiation_.get_executor();
+  }
+  template <class Handler>
+  auto operator()(Handler&& handler) {
+    return call_(static_cast<Initiation&&>(initiation_), static_cast<Handler&&>(handler));
+  }
+
+ private:
+  [[no_unique_address]] Initiation initiation_;
+  [[no_unique_address]] Call call_;
+};
+
 namespace functions {
 
 template <class Signature, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
-  auto launch = [start = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
-                 ... kept = std::decay_t<Args>(static_cast<Args&&>(args))](auto&& handler) mutable {
+  auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](
+                  std::decay_t<Initiation>&& start, auto&& handler) mutable {
     return static_cast<std::decay_t<Initiation>&&>(start)(
         static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
   };
-  return deferred_operation<Signature, decltype(launch)>(static_cast<decltype(launch)&&>(launch));
+  using launch = kept_initiation<std::decay_t<Initiation>, decltype(call)>;
+  return deferred_operation<Signature, launch>(
+      launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call)));
 }
 
 }  // namespace functions

@@ -183,6 +183,10 @@ std::size_t timer_object::expire_after(beck::duration after) {
   return cancel_some(state_, SIZE_MAX);
 }
 
+timer_operation timer_object::wait_for(beck::duration after) noexcept {
+  return timer_operation(state_, expiry_after(*state_->loop, state_->clock, after));
+}
+
 std::size_t timer_object::cancel() { return cancel_some(state_, SIZE_MAX); }
 std::size_t timer_object::cancel_one() { return cancel_some(state_, 1); }
 
