@@ -44,6 +44,7 @@
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>
 #include <beck/asio/tcp.hpp>
+#include <beck/asio/thread.hpp>
 #include <beck/asio/thread_pool.hpp>
 #include <beck/asio/timer.hpp>
 #include <beck/asio/token.hpp>

@@ -2,6 +2,10 @@
 // Buffers, sequences of buffers and growing buffers.
 #pragma once
 
+#include <array>
+#include <cstring>
+#include <string>
+
 #include <beck/asio/config.hpp>
 #include <beck/base/buffer.hpp>
 #include <beck/base/dynamic_buffer.hpp>

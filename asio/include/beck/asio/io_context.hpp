@@ -2,7 +2,10 @@
 // io_context: the loop of a program.
 #pragma once
 
+#include <chrono>
+
 #include <beck/asio/config.hpp>
+#include <beck/asio/executor.hpp>
 #include <beck/io/io_context.hpp>
 
 BECK_ASIO_BEGIN
