@@ -26,7 +26,9 @@
 #include <vector>
 
 #include <beck/asio/address.hpp>
+#include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/buffer.hpp>
+#include <beck/asio/buffers_iterator.hpp>
 #include <beck/asio/cancel_after.hpp>
 #include <beck/asio/connect.hpp>
 #include <beck/asio/coroutine.hpp>
@@ -43,6 +45,7 @@
 #include <beck/asio/read_write.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>
+#include <beck/asio/streambuf.hpp>
 #include <beck/asio/tcp.hpp>
 #include <beck/asio/thread.hpp>
 #include <beck/asio/thread_pool.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/asio/associated.hpp>
+#include <beck/asio/async_result.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/property.hpp>
 #include <beck/run/any_io_executor.hpp>

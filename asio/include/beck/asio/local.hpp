@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/local_datagram.hpp>
