@@ -45,6 +45,7 @@
 #include <beck/asio/read_write.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>
+#include <beck/asio/stackless.hpp>
 #include <beck/asio/streambuf.hpp>
 #include <beck/asio/tcp.hpp>
 #include <beck/asio/thread.hpp>

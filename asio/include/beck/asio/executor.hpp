@@ -5,6 +5,7 @@
 #include <beck/asio/associated.hpp>
 #include <beck/asio/async_result.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/asio/error.hpp>
 #include <beck/asio/property.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/post.hpp>
