@@ -14,7 +14,10 @@ function(beck_facade_test name target prefix)
 endfunction()
 beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/traits_test.cpp
-  ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp)
+  ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp
+  ../asio/tests/service_test.cpp)
+beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
+target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
 # A header that the facade has not got names the page to read, and a source has one of the two namespaces.

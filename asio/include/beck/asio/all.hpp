@@ -2,6 +2,12 @@
 // Everything, with the standard headers that programs get from <asio.hpp> without asking.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -43,6 +49,7 @@
 #include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>
 #include <beck/asio/read_write.hpp>
+#include <beck/asio/service.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>
 #include <beck/asio/stackless.hpp>

@@ -10,6 +10,10 @@
 #include <beck/base/buffer.hpp>
 #include <beck/base/dynamic_buffer.hpp>
 
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_buffer.hpp>
+#endif
+
 BECK_ASIO_BEGIN
 
 using beck::buffer;

@@ -8,8 +8,12 @@
 #include <beck/asio/executor.hpp>
 #include <beck/io/io_context.hpp>
 
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_io_context.hpp>
+#else
 BECK_ASIO_BEGIN
 
 using beck::io_context;
 
 BECK_ASIO_END
+#endif

@@ -3,6 +3,8 @@
 // offer by members.
 #pragma once
 
+#include <atomic>
+
 #include <beck/asio/config.hpp>
 #include <beck/run/properties.hpp>
 
@@ -52,6 +54,50 @@ concept prefers_itself = requires(const E& e, const Property& p) { e.prefer(p); 
 template <class E, class Property>
 concept answers_itself = requires(const E& e, const Property& p) { e.query(p); };
 
+/// An executor whose execute() returns when the function has run, or was dropped: the result of
+/// `require(executor, execution::blocking.always)`. Requires that another thread runs the executor,
+/// or that the caller is inside it. An exception of the function is not passed to the caller.
+template <class E>
+class blocking_executor {
+ public:
+  explicit blocking_executor(const E& executor) : inner_(executor) {}
+  /// Runs `function`.
+  template <class F>
+  void execute(F&& function) const {
+    std::atomic_flag is_over;
+    inner_.execute(call<std::decay_t<F>>(static_cast<F&&>(function), is_over));
+    is_over.wait(false);
+  }
+  auto& context() const noexcept { return inner_.context(); }
+  friend bool operator==(const blocking_executor& a, const blocking_executor& b) noexcept {
+    return a.inner_ == b.inner_;
+  }
+
+ private:
+  template <class F>
+  class call {
+   public:
+    call(F&& function, std::atomic_flag& is_over)
+        : function_(static_cast<F&&>(function)), is_over_(&is_over) {}
+    call(const F& function, std::atomic_flag& is_over) : function_(function), is_over_(&is_over) {}
+    call(call&& other) noexcept
+        : function_(static_cast<F&&>(other.function_)),
+          is_over_(std::exchange(other.is_over_, nullptr)) {}
+    call& operator=(call&&) = delete;
+    ~call() {
+      if (is_over_ == nullptr) return;
+      is_over_->test_and_set();
+      is_over_->notify_all();
+    }
+    void operator()() { function_(); }
+
+   private:
+    F function_;
+    std::atomic_flag* is_over_;
+  };
+  E inner_;
+};
+
 }  // namespace facade
 
 /// Returns the executor with these properties; one that is not offered does not compile.
@@ -61,6 +107,8 @@ auto require(const E& executor, const First& first, const More&... more) {
     return BECK_ASIO::require(BECK_ASIO::require(executor, first), more...);
   } else if constexpr (facade::requires_itself<E, First>) {
     return executor.require(first);
+  } else if constexpr (std::is_same_v<First, execution::blocking_t::always_t>) {
+    return facade::blocking_executor<E>(executor);
   } else {
     return beck::require(executor, first);
   }
