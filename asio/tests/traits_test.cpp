@@ -5,6 +5,7 @@
 
 #include <array>
 #include <concepts>
+#include <future>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -276,6 +277,25 @@ CONFORMANCE_ON(::beck::test::kernel, "functions of a token are members of a para
       });
   context.run();
   CHECK(result == "3/3");
+}
+
+TEST_CASE("a group of functions without an executor starts outside of every context") {
+  asio::thread_pool pool(2);
+  std::promise<std::size_t> ended;
+  const auto on_pool = [&pool](auto token) {
+    return asio::async_initiate<decltype(token), void(int)>(
+        [&pool](auto handler) {
+          asio::post(pool, [done = std::move(handler)]() mutable { std::move(done)(4); });
+        },
+        token);
+  };
+  asio::experimental::make_parallel_group(on_pool, on_pool)
+      .async_wait(asio::experimental::wait_for_all(),
+                  [&](std::array<std::size_t, 2> order, int a, int b) {
+                    ended.set_value(order.size() + static_cast<std::size_t>(a + b));
+                  });
+  CHECK(ended.get_future().get() == 10);
+  pool.join();
 }
 
 /// An executor of a program, which answers and offers properties by members.

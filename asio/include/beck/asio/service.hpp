@@ -27,7 +27,7 @@ struct context_services_access {
 
 }  // namespace detail
 
-/// Names a kind of services; an object of it marks nothing here, the type of the service is its key.
+/// Names a kind of services in Asio. Here the type of the service is its key.
 class execution_context::id {
  public:
   id() noexcept = default;

@@ -45,8 +45,8 @@ class basic_streambuf : public std::streambuf {
   std::size_t capacity() const noexcept { return memory_.size(); }
   /// Returns the bytes that can be read. Valid until the next call of another function.
   const_buffers_type data() const noexcept { return {gptr(), size()}; }
-  /// Returns memory for `n` bytes at the back. Throws std::length_error if size() would be more than
-  /// max_size(), and std::bad_alloc.
+  /// Returns memory for `n` bytes at the back. Throws std::length_error if size() would be more
+  /// than max_size(), and std::bad_alloc.
   mutable_buffers_type prepare(std::size_t n) {
     make_room(n);
     return {pptr(), n};
@@ -89,7 +89,7 @@ class basic_streambuf : public std::streambuf {
   std::size_t read_at() const noexcept { return static_cast<std::size_t>(gptr() - eback()); }
   std::size_t write_at() const noexcept { return static_cast<std::size_t>(pptr() - eback()); }
   std::size_t end() const noexcept { return static_cast<std::size_t>(epptr() - eback()); }
-  /// Sets the positions in the memory. Not with pbump(), whose argument is an int.
+  /// Sets the positions in the memory: the standard functions that move one take an int.
   void place(std::size_t read, std::size_t write, std::size_t end) noexcept {
     char* const first = memory_.data();
     setg(first, first + read, first + write);
