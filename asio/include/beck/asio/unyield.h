@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0 // lint: allow pragma-once, may be included again
+// SPDX-License-Identifier: BSL-1.0
 // Takes back the names of yield.hpp. May be included again.
 #undef reenter
 #undef yield

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0 // lint: allow pragma-once, may be included again
+// SPDX-License-Identifier: BSL-1.0
 // The short names of the macros for stackless coroutines, until <asio/unyield.hpp>. May be included
 // again.
 #include <beck/asio/stackless.hpp>
