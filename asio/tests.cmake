@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-# The tests of the facade, included by tests/CMakeLists.txt: each namespace in a binary of its own. Beside its test, a
+# The tests of the facade, included by tests/CMakeLists.txt: each namespace in a binary of its own. Beside its tests, a
 # binary has a source that includes each header of the table.
-function(beck_facade_test name target prefix source)
+function(beck_facade_test name target prefix)
   file(STRINGS ${PROJECT_SOURCE_DIR}/asio/headers.txt lines REGEX "^[a-z][^!]*$")
   set(text "")
   foreach(line IN LISTS lines)
@@ -9,10 +9,15 @@ function(beck_facade_test name target prefix source)
     string(APPEND text "#include <${prefix}/${header}>\n")
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cpp CONTENT "${text}" @ONLY)
-  beck_test(${name} SOURCES ${source} ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cpp)
+  beck_test(${name} SOURCES ${ARGN} ${CMAKE_CURRENT_BINARY_DIR}/${name}_headers.cpp)
   target_link_libraries(${name} PRIVATE ${target})
 endfunction()
-beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp)
+beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
+  ../asio/tests/traits_test.cpp
+  ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp
+  ../asio/tests/service_test.cpp)
+beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
+target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
 # A header that the facade has not got names the page to read, and a source has one of the two namespaces.

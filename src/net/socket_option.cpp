@@ -27,8 +27,9 @@ static_assert(socket_base::linger::name() == SO_LINGER &&
               sizeof(linger_option) == sizeof(struct linger));
 static_assert(socket_base::reuse_port::name() == SO_REUSEPORT);
 static_assert(socket_base::receive_low_watermark::name() == SO_RCVLOWAT);
-static_assert(socket_base::shutdown_receive == SHUT_RD && socket_base::shutdown_send == SHUT_WR &&
-              socket_base::shutdown_both == SHUT_RDWR);
+static_assert(int{socket_base::shutdown_receive} == int{SHUT_RD} &&
+              int{socket_base::shutdown_send} == int{SHUT_WR} &&
+              int{socket_base::shutdown_both} == int{SHUT_RDWR});
 static_assert(tcp_options::no_delay::name() == TCP_NODELAY);
 static_assert(tcp_options::keep_alive_idle::name() == TCP_KEEPIDLE);
 static_assert(tcp_options::keep_alive_interval::name() == TCP_KEEPINTVL);

@@ -13,7 +13,16 @@
 namespace beck {
 using namespace detail;
 
-execution_context::~execution_context() = default;
+execution_context::~execution_context() { destroy(); }
+
+void execution_context::shutdown() noexcept {
+  if (services_ != nullptr) services_->shut_down();
+}
+
+void execution_context::destroy() noexcept {
+  shutdown();
+  delete std::exchange(services_, nullptr);
+}
 
 // Not inline: g++ 14 would warn in programs that the frame's address outlives the frame.
 void executor_entry::try_enter(const executor_table* table, void* self) noexcept {

@@ -239,6 +239,7 @@ thread_pool::~thread_pool() {
   if (state_->is_forked_copy()) return;
   stop();
   join();
+  shutdown();
   delete state_;
 }
 

@@ -23,8 +23,6 @@ class basic_socket : public Base, public socket_base {
   using protocol_type = Protocol;
   /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
-  /// The type of shutdown()'s argument: shutdown_receive, shutdown_send or shutdown_both.
-  using shutdown_type = int;  // shutdown_receive, shutdown_send, shutdown_both
 
   /// Returns the executor that operations complete on.
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }

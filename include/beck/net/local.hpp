@@ -8,6 +8,10 @@
 #include <beck/net/stream_socket.hpp>
 
 namespace beck {
+
+template <class Protocol>
+class basic_socket_iostream;  // of the facade of Asio: <asio/basic_socket_iostream.hpp>
+
 namespace local {
 
 /// UNIX domain stream sockets: reliable byte streams within the host (unix(7)).
@@ -19,6 +23,8 @@ class stream_protocol {
   using socket = basic_stream_socket<stream_protocol>;
   /// The listening socket.
   using acceptor = basic_socket_acceptor<stream_protocol>;
+  /// The stream of the standard library, which only the facade of Asio defines.
+  using iostream = basic_socket_iostream<stream_protocol>;
 
   /// Returns the address family, for socket(2).
   static constexpr int family() noexcept { return 1; }

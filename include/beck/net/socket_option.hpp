@@ -142,12 +142,12 @@ struct socket_base {
   /// SO_RCVLOWAT: the bytes that must be there before the socket is readable.
   using receive_low_watermark = integer_option<1, 18>;
 
-  /// For shutdown(): ends receiving (SHUT_RD).
-  static constexpr int shutdown_receive = 0;
-  /// For shutdown(): ends sending (SHUT_WR).
-  static constexpr int shutdown_send = 1;
-  /// For shutdown(): ends both (SHUT_RDWR).
-  static constexpr int shutdown_both = 2;
+  /// The argument of shutdown().
+  enum shutdown_type : int {
+    shutdown_receive = 0,  ///< ends receiving (SHUT_RD)
+    shutdown_send = 1,     ///< ends sending (SHUT_WR)
+    shutdown_both = 2,     ///< ends both (SHUT_RDWR)
+  };
 
   /// The event that wait() and async_wait() wait for.
   enum wait_type { wait_read, wait_write, wait_error };

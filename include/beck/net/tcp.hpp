@@ -7,6 +7,13 @@
 #include <beck/net/socket_acceptor.hpp>
 #include <beck/net/stream_socket.hpp>
 
+namespace beck {
+
+template <class Protocol>
+class basic_socket_iostream;  // of the facade of Asio: <asio/basic_socket_iostream.hpp>
+
+}  // namespace beck
+
 namespace beck::ip {
 
 template <class Protocol>
@@ -23,6 +30,8 @@ class tcp : public detail::tcp_options {
   using acceptor = basic_socket_acceptor<tcp>;
   /// The resolver (net/resolver.hpp).
   using resolver = basic_resolver<tcp>;
+  /// The stream of the standard library, which only the facade of Asio defines.
+  using iostream = basic_socket_iostream<tcp>;
 
   /// Returns the protocol over IPv4.
   static constexpr tcp v4() noexcept { return tcp(2); }

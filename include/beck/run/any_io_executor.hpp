@@ -22,13 +22,43 @@
 
 namespace beck {
 
+namespace detail {
+
+/// Objects that end with a context: the services of the facade of Asio.
+class context_services {
+ public:
+  virtual ~context_services() = default;
+  /// Drops the work that they hold.
+  virtual void shut_down() noexcept = 0;
+};
+struct context_services_access;
+
+}  // namespace detail
+
 /// A place where work runs: the base of io_context, thread_pool and users' own contexts.
 class execution_context {
  public:
+  class service;  // the facade of Asio defines these
+  class id;
+
   execution_context() = default;
   execution_context(const execution_context&) = delete;
   execution_context& operator=(const execution_context&) = delete;
   virtual ~execution_context();
+
+ protected:
+  /// Makes the services drop the work that they hold. Destructors of contexts call it before they
+  /// destroy their own state. Idempotent.
+  void shutdown() noexcept;
+  /// Destroys the services; so does the destructor. Idempotent.
+  void destroy() noexcept;
+  /// Returns whether there are services.
+  bool has_services() const noexcept { return services_ != nullptr; }
+
+ private:
+  friend struct detail::context_services_access;
+
+  detail::context_services* services_ = nullptr;
 };
 
 namespace detail {

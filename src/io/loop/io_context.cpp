@@ -73,7 +73,14 @@ io_context::io_context(const options& how)
 io_context::~io_context() {
   if (loop_->in_doubt()) {
     loop_->close_all_handles();
-  } else if (!program_is_ending() || loop_->end_with_program()) {
+    return;
+  }
+  if (has_services()) {  // their objects are on this loop, and its handlers may use them
+    shutdown();
+    loop_->clear();
+    destroy();
+  }
+  if (!program_is_ending() || loop_->end_with_program()) {
     delete loop_;
   }
 }

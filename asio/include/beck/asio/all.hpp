@@ -2,6 +2,12 @@
 // Everything, with the standard headers that programs get from <asio.hpp> without asking.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -26,7 +32,9 @@
 #include <vector>
 
 #include <beck/asio/address.hpp>
+#include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/buffer.hpp>
+#include <beck/asio/buffers_iterator.hpp>
 #include <beck/asio/cancel_after.hpp>
 #include <beck/asio/connect.hpp>
 #include <beck/asio/coroutine.hpp>
@@ -41,9 +49,13 @@
 #include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>
 #include <beck/asio/read_write.hpp>
+#include <beck/asio/service.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>
+#include <beck/asio/stackless.hpp>
+#include <beck/asio/streambuf.hpp>
 #include <beck/asio/tcp.hpp>
+#include <beck/asio/thread.hpp>
 #include <beck/asio/thread_pool.hpp>
 #include <beck/asio/timer.hpp>
 #include <beck/asio/token.hpp>

@@ -2,9 +2,17 @@
 // Buffers, sequences of buffers and growing buffers.
 #pragma once
 
+#include <array>
+#include <cstring>
+#include <string>
+
 #include <beck/asio/config.hpp>
 #include <beck/base/buffer.hpp>
 #include <beck/base/dynamic_buffer.hpp>
+
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_buffer.hpp>
+#endif
 
 BECK_ASIO_BEGIN
 

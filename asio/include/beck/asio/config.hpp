@@ -6,10 +6,12 @@
 #pragma once
 
 #if defined(BECK_ASIO_BOOST)
+#define BECK_ASIO ::boost::asio
 #define BECK_ASIO_BEGIN   \
   namespace boost::asio { \
   inline namespace over_beck {
 #else
+#define BECK_ASIO ::asio
 #define BECK_ASIO_BEGIN \
   namespace asio {      \
   inline namespace over_beck {
@@ -26,6 +28,9 @@
 #define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define BOOST_ASIO_HAS_FILE 1
 #define BOOST_ASIO_HAS_PIPE 1
+#define BOOST_ASIO_COMPLETION_TOKEN_FOR(...) ::boost::asio::completion_token_for<__VA_ARGS__>
+#define BOOST_ASIO_COMPLETION_HANDLER_FOR(...) ::boost::asio::completion_handler_for<__VA_ARGS__>
+#define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #else
 #define ASIO_VERSION 103802
 #define ASIO_STANDALONE 1
@@ -34,4 +39,7 @@
 #define ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define ASIO_HAS_FILE 1
 #define ASIO_HAS_PIPE 1
+#define ASIO_COMPLETION_TOKEN_FOR(...) ::asio::completion_token_for<__VA_ARGS__>
+#define ASIO_COMPLETION_HANDLER_FOR(...) ::asio::completion_handler_for<__VA_ARGS__>
+#define ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #endif

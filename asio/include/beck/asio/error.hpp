@@ -16,6 +16,24 @@ namespace error {
 
 using namespace beck::error;
 
+/// Asio's one name for the two errors of beck: the element searched for does not exist, and the
+/// buffer of read_until() is full without a match. Codes of both compare equal to it.
+struct not_found_t {
+  /// Converts to the code of the first.
+  operator error_code() const noexcept {
+    return beck::error::make_error_code(beck::error::not_found);
+  }
+  friend bool operator==(const error_code& ec, not_found_t) noexcept {
+    return ec == beck::error::make_error_code(beck::error::not_found) ||
+           ec == beck::error::make_error_code(beck::error::delimiter_not_found);
+  }
+};
+/// As above.
+inline constexpr not_found_t not_found{};
+using beck::error::make_error_code;
+/// Returns the code.
+inline error_code make_error_code(not_found_t e) noexcept { return e; }
+
 /// Returns the category of basic_errors.
 inline const error_category& get_system_category() noexcept { return std::system_category(); }
 /// Returns the category of misc_errors.

@@ -2,11 +2,18 @@
 // io_context: the loop of a program.
 #pragma once
 
+#include <chrono>
+
 #include <beck/asio/config.hpp>
+#include <beck/asio/executor.hpp>
 #include <beck/io/io_context.hpp>
 
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_io_context.hpp>
+#else
 BECK_ASIO_BEGIN
 
 using beck::io_context;
 
 BECK_ASIO_END
+#endif

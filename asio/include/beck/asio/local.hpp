@@ -2,6 +2,9 @@
 // Sockets of the host: local::stream_protocol and datagram_protocol.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/local_datagram.hpp>

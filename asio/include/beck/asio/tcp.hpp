@@ -2,6 +2,7 @@
 // ip::tcp, with its resolver and async_connect().
 #pragma once
 
+#include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/connect.hpp>
 #include <beck/asio/ip.hpp>

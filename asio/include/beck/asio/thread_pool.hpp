@@ -3,15 +3,14 @@
 #pragma once
 
 #include <beck/asio/config.hpp>
+#include <beck/asio/executor.hpp>
 #include <beck/run/thread_pool.hpp>
 
 BECK_ASIO_BEGIN
 
+using beck::static_thread_pool;
 using beck::system_context;
 using beck::system_executor;
 using beck::thread_pool;
-
-/// Asio's name for a pool of a fixed number of threads.
-using static_thread_pool = beck::thread_pool;
 
 BECK_ASIO_END

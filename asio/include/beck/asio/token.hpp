@@ -2,12 +2,12 @@
 // Completion tokens, and the functions that take them.
 #pragma once
 
+#include <beck/asio/async_result.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/run/any_completion_handler.hpp>
 #include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>
-#include <beck/run/async_result.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/cancellation.hpp>
 #include <beck/run/compose.hpp>
@@ -25,7 +25,6 @@ using beck::as_tuple_t;
 using beck::async_compose;
 using beck::async_initiate;
 using beck::async_operation;
-using beck::async_result;
 using beck::bind_allocator;
 using beck::bind_cancellation_slot;
 using beck::bind_executor;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// The properties of handlers as traits that programs specialise in their namespace of Asio. Each
+// trait answers as beck's does, and beck's asks a trait that a program has specialised.
+#pragma once
+
+#include <type_traits>
+
+#include <beck/asio/config.hpp>
+#include <beck/run/associated.hpp>
+
+BECK_ASIO_BEGIN
+
+using beck::recycling_allocator;
+
+/// The executor of a handler of type T. May be specialised, with `type` and `get()`.
+template <class T, class Fallback = beck::any_io_executor>
+struct associated_executor : beck::detail::association<beck::detail::executor_query, T, Fallback> {
+  using primary = associated_executor;
+  /// The type of get().
+  using type =
+      decltype(associated_executor::get(std::declval<const T&>(), std::declval<const Fallback&>()));
+};
+/// The executor on which a handler may be called at once. May be specialised, as above.
+template <class T, class Fallback = beck::any_io_executor>
+struct associated_immediate_executor
+    : beck::detail::association<beck::detail::immediate_executor_query, T, Fallback> {
+  using primary = associated_immediate_executor;
+  /// The type of get().
+  using type = decltype(associated_immediate_executor::get(std::declval<const T&>(),
+                                                           std::declval<const Fallback&>()));
+};
+/// The allocator of a handler. May be specialised, as above.
+template <class T, class Fallback = beck::recycling_allocator<>>
+struct associated_allocator
+    : beck::detail::association<beck::detail::allocator_query, T, Fallback> {
+  using primary = associated_allocator;
+  /// The type of get().
+  using type = decltype(associated_allocator::get(std::declval<const T&>(),
+                                                  std::declval<const Fallback&>()));
+};
+/// The cancellation slot of a handler. May be specialised, as above.
+template <class T, class Fallback = beck::cancellation_slot>
+struct associated_cancellation_slot
+    : beck::detail::association<beck::detail::cancellation_slot_query, T, Fallback> {
+  using primary = associated_cancellation_slot;
+  /// The type of get().
+  using type = decltype(associated_cancellation_slot::get(std::declval<const T&>(),
+                                                          std::declval<const Fallback&>()));
+};
+
+using beck::associated_allocator_t;
+using beck::associated_executor_t;
+using beck::get_associated_allocator;
+using beck::get_associated_cancellation_slot;
+using beck::get_associated_executor;
+using beck::get_associated_immediate_executor;
+
+namespace facade {
+
+/// Whether a program has specialised the trait: only a primary template names itself. A
+/// specialisation that derives from another trait inherits that one's name.
+template <class Trait>
+concept specialised = !requires { requires std::is_same_v<typename Trait::primary, Trait>; };
+
+}  // namespace facade
+
+BECK_ASIO_END
+
+namespace beck {
+
+template <class T, class Fallback>
+  requires BECK_ASIO::facade::specialised<BECK_ASIO::associated_executor<T, Fallback>>
+struct associated_executor<T, Fallback> : BECK_ASIO::associated_executor<T, Fallback> {};
+template <class T, class Fallback>
+  requires BECK_ASIO::facade::specialised<BECK_ASIO::associated_immediate_executor<T, Fallback>>
+struct associated_immediate_executor<T, Fallback>
+    : BECK_ASIO::associated_immediate_executor<T, Fallback> {};
+template <class T, class Fallback>
+  requires BECK_ASIO::facade::specialised<BECK_ASIO::associated_allocator<T, Fallback>>
+struct associated_allocator<T, Fallback> : BECK_ASIO::associated_allocator<T, Fallback> {};
+template <class T, class Fallback>
+  requires BECK_ASIO::facade::specialised<BECK_ASIO::associated_cancellation_slot<T, Fallback>>
+struct associated_cancellation_slot<T, Fallback>
+    : BECK_ASIO::associated_cancellation_slot<T, Fallback> {};
+
+}  // namespace beck

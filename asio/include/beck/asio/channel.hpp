@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// experimental::channel and concurrent_channel: beck's channels with an executor, and messages in
+// the form of a signature.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <beck/asio/config.hpp>
+#include <beck/asio/error.hpp>
+#include <beck/asio/executor.hpp>
+#include <beck/asio/token.hpp>
+#include <beck/coro/channel.hpp>
+#include <beck/run/op.hpp>
+
+BECK_ASIO_BEGIN
+
+namespace experimental {
+
+namespace error {
+
+/// The errors of channels, which are beck's.
+inline constexpr beck::error::misc_errors channel_closed = beck::error::channel_closed;
+/// A send or a receive was cancelled.
+inline constexpr beck::error::basic_errors channel_cancelled = beck::error::operation_aborted;
+
+}  // namespace error
+
+namespace channel_errc = error;
+
+}  // namespace experimental
+
+namespace facade {
+
+/// The messages of a channel, and the signature of a receive: a signature without values gets the
+/// error of the receive.
+template <class Signature>
+struct channel_form;
+template <>
+struct channel_form<void()> {
+  using message = std::tuple<>;
+  using received = void(error_code);
+  template <class F>
+  static void give(F&& f, const error_code& ec, message&&) {
+    static_cast<F&&>(f)(ec);
+  }
+};
+template <class... A>
+struct channel_form<void(error_code, A...)> {
+  using message = std::tuple<error_code, std::decay_t<A>...>;
+  using received = void(error_code, std::decay_t<A>...);
+  template <class F>
+  static void give(F&& f, const error_code& ec, message&& values) {
+    if (ec) std::get<0>(values) = ec;
+    std::apply(static_cast<F&&>(f), static_cast<message&&>(values));
+  }
+};
+template <class... A>
+struct channel_form<void(std::exception_ptr, A...)> {
+  using message = std::tuple<std::exception_ptr, std::decay_t<A>...>;
+  using received = void(std::exception_ptr, std::decay_t<A>...);
+  template <class F>
+  static void give(F&& f, const error_code& ec, message&& values) {
+    if (ec) std::get<0>(values) = std::make_exception_ptr(system_error(ec));
+    std::apply(static_cast<F&&>(f), static_cast<message&&>(values));
+  }
+};
+
+/// Returns a handler for the channel below with the properties of `done`: `function(done, ...)`.
+template <class Handler, class Function>
+auto passed_to(Handler&& done, Function function) {
+  const any_io_executor executor(done.get_executor());
+  const beck::cancellation_slot slot = done.get_cancellation_slot();
+  return beck::bind_cancellation_slot(
+      slot,
+      beck::bind_executor(executor, [kept = std::move(done), function](auto&&... results) mutable {
+        function(kept, static_cast<decltype(results)&&>(results)...);
+      }));
+}
+
+template <class Form>
+class [[nodiscard]] channel_receive
+    : public beck::op<channel_receive<Form>, typename Form::received> {
+ public:
+  static constexpr const char* waits_for = "channel receive";
+  using inner = beck::channel<typename Form::message>;
+
+  channel_receive(inner& from, const any_io_executor& executor)
+      : from_(&from), executor_(executor) {}
+  const any_io_executor& get_executor() const noexcept { return executor_; }
+  void initiate(typename channel_receive::handler done) {
+    from_->async_receive(facade::passed_to(
+        std::move(done), [](auto& kept, const error_code& ec, typename Form::message&& m) {
+          Form::give(kept, ec, std::move(m));
+        }));
+  }
+
+ private:
+  inner* from_;
+  any_io_executor executor_;
+};
+
+template <class Form>
+class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "channel send";
+  using inner = beck::channel<typename Form::message>;
+
+  channel_send(inner& to, const any_io_executor& executor, typename Form::message message)
+      : to_(&to), executor_(executor), message_(std::move(message)) {}
+  const any_io_executor& get_executor() const noexcept { return executor_; }
+  void initiate(typename channel_send::handler done) {
+    to_->async_send(
+        std::move(message_),
+        facade::passed_to(std::move(done), [](auto& kept, const error_code& ec) { kept(ec); }));
+  }
+
+ private:
+  inner* to_;
+  any_io_executor executor_;
+  typename Form::message message_;
+};
+
+}  // namespace facade
+
+namespace experimental {
+
+/// A queue of messages with the values of a signature: void(), void(error_code, ...) or
+/// void(std::exception_ptr, ...). `Concurrent` channels may be used from any threads.
+/// Handlers without an executor are called on that of the channel. Errors: channel_closed,
+/// channel_cancelled. Lifetime: as beck::channel. A moved-from channel can only be destroyed or
+/// assigned to.
+template <bool Concurrent, class Executor, class Signature>
+class channel_of {
+  using form = facade::channel_form<Signature>;
+  using message = typename form::message;
+  using inner = beck::channel<message>;
+
+ public:
+  /// The type of the executor.
+  using executor_type = Executor;
+  /// The same channel with another executor.
+  template <class Other>
+  struct rebind_executor {
+    using other = channel_of<Concurrent, Other, Signature>;
+  };
+
+  /// Makes a channel that holds up to `size_max` messages. 0: a send ends when it is received.
+  explicit channel_of(const Executor& executor, std::size_t size_max = 0)
+      : executor_(executor), channel_(make(size_max)) {}
+  /// As above, on the executor of `context`.
+  template <beck::detail::has_executor Context>
+    requires(!beck::detail::executor_like<Context>)
+  explicit channel_of(Context& context, std::size_t size_max = 0)
+      : channel_of(Executor(context.get_executor()), size_max) {}
+
+  /// Returns the executor.
+  const executor_type& get_executor() const noexcept { return executor_; }
+  /// Returns how many messages it holds at most.
+  std::size_t capacity() const noexcept { return channel_->capacity(); }
+  /// Returns whether close() was not called since it was made or reset.
+  bool is_open() const noexcept { return channel_->is_open(); }
+  /// Returns whether a message is there.
+  bool ready() const noexcept { return channel_->size() > 0; }
+  /// Ends sends from now on; messages that are there can still be received.
+  void close() { channel_->close(); }
+  /// Ends waiting sends and receives with channel_cancelled.
+  void cancel() { channel_->cancel(); }
+  /// Cancels, drops the messages and opens the channel again. Requires that no other thread uses
+  /// it.
+  void reset() {
+    channel_->cancel();
+    channel_ = make(channel_->capacity());
+  }
+
+  /// Sends a message if there is room or a waiting receive. Returns whether it did.
+  template <class... Args>
+    requires std::is_constructible_v<message, Args...>
+  bool try_send(Args&&... args) {
+    return channel_->try_send(message(static_cast<Args&&>(args)...));
+  }
+  /// As try_send().
+  template <class... Args>
+  bool try_send_via_dispatch(Args&&... args) {
+    return try_send(static_cast<Args&&>(args)...);
+  }
+  /// Sends up to `count` equal messages. Returns their number.
+  template <class... Args>
+  std::size_t try_send_n(std::size_t count, const Args&... args) {
+    std::size_t sent = 0;
+    while (sent < count && try_send(args...)) ++sent;
+    return sent;
+  }
+  /// Calls `handler` with a message if there is one, or if the channel is closed, with that error.
+  /// Returns whether it did.
+  template <class Handler>
+  bool try_receive(Handler&& handler) {
+    return channel_->try_receive([&handler](const error_code& ec, message values) {
+      form::give(static_cast<Handler&&>(handler), ec, std::move(values));
+    });
+  }
+
+  /// Sends a message, with its values and perhaps a token for void(error_code) behind them.
+  template <class... Args>
+  auto async_send(Args&&... args) {
+    if constexpr (sizeof...(Args) == std::tuple_size_v<message>) {
+      return facade::channel_send<form>(*channel_, any_io_executor(executor_),
+                                        message(static_cast<Args&&>(args)...));
+    } else {
+      static_assert(sizeof...(Args) == std::tuple_size_v<message> + 1,
+                    "async_send takes the values of the channel's signature, then a token");
+      return send_with(std::make_index_sequence<sizeof...(Args) - 1>(),
+                       std::forward_as_tuple(static_cast<Args&&>(args)...));
+    }
+  }
+  /// Receives a message.
+  template <class Token = beck::deferred_t>
+  auto async_receive(Token&& token = Token()) {
+    return beck::detail::launch(
+        facade::channel_receive<form>(*channel_, any_io_executor(executor_)),
+        static_cast<Token&&>(token));
+  }
+
+ private:
+  static std::unique_ptr<inner> make(std::size_t size_max) {
+    if constexpr (Concurrent) {
+      return std::make_unique<inner>(beck::concurrent, size_max);
+    } else {
+      return std::make_unique<inner>(size_max);
+    }
+  }
+  template <std::size_t... I, class Args>
+  auto send_with(std::index_sequence<I...>, Args&& args) {
+    return beck::detail::launch(
+        facade::channel_send<form>(*channel_, any_io_executor(executor_),
+                                   message(std::get<I>(static_cast<Args&&>(args))...)),
+        std::get<sizeof...(I)>(static_cast<Args&&>(args)));
+  }
+
+  Executor executor_;
+  std::unique_ptr<inner> channel_;
+};
+
+namespace channel_parameters {
+
+/// A channel's parameters: perhaps an executor, then a signature.
+template <bool Concurrent, class... Parameters>
+struct chosen;
+template <bool Concurrent, class Signature>
+struct chosen<Concurrent, Signature> {
+  using type = channel_of<Concurrent, any_io_executor, Signature>;
+};
+template <bool Concurrent, class Executor, class Signature>
+struct chosen<Concurrent, Executor, Signature> {
+  using type = channel_of<Concurrent, Executor, Signature>;
+};
+
+}  // namespace channel_parameters
+
+/// A channel for one thread, or one executor.
+template <class... Parameters>
+using channel = typename channel_parameters::chosen<false, Parameters...>::type;
+/// A channel for any threads.
+template <class... Parameters>
+using concurrent_channel = typename channel_parameters::chosen<true, Parameters...>::type;
+
+}  // namespace experimental
+
+BECK_ASIO_END

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSL-1.0
+// io_context with the members that Asio removed: for programs that define BECK_ASIO_OLD_NAMES.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <beck/asio/config.hpp>
+#include <beck/asio/executor.hpp>
+#include <beck/asio/token.hpp>
+#include <beck/io/io_context.hpp>
+
+BECK_ASIO_BEGIN
+
+/// beck's context with members in the place of functions. Everything else as beck::io_context.
+class io_context : public beck::io_context {
+ public:
+  class work;
+  class strand;
+
+  using beck::io_context::io_context;
+
+  using beck::io_context::poll;
+  using beck::io_context::poll_one;
+  using beck::io_context::run;
+  using beck::io_context::run_one;
+  /// As the function without `ec`, which is never set.
+  std::size_t run(error_code& ec) { return no_error(ec), run(); }
+  /// As above.
+  std::size_t run_one(error_code& ec) { return no_error(ec), run_one(); }
+  /// As above.
+  std::size_t poll(error_code& ec) { return no_error(ec), poll(); }
+  /// As above.
+  std::size_t poll_one(error_code& ec) { return no_error(ec), poll_one(); }
+  /// As restart().
+  void reset() { restart(); }
+  /// As asio::post().
+  template <class Token>
+  auto post(Token&& token) {
+    return beck::post(*this, static_cast<Token&&>(token));
+  }
+  /// As asio::dispatch().
+  template <class Token>
+  auto dispatch(Token&& token) {
+    return beck::dispatch(*this, static_cast<Token&&>(token));
+  }
+  /// Returns a function that dispatches `handler`, with its arguments, on this context.
+  template <class Handler>
+  auto wrap(Handler handler) {
+    return facade_wrap(this->get_executor(), std::move(handler));
+  }
+
+ private:
+  static void no_error(error_code& ec) noexcept { ec = error_code(); }
+  template <class Executor, class Handler>
+  static auto facade_wrap(const Executor& executor, Handler handler);
+};
+
+namespace facade {
+
+/// A handler that is called through its executor, wherever it is called.
+template <class Executor, class Handler>
+class wrapped_handler {
+ public:
+  using executor_type = Executor;
+  wrapped_handler(const Executor& executor, Handler handler)
+      : executor_(executor), handler_(std::move(handler)) {}
+  executor_type get_executor() const noexcept { return executor_; }
+  template <class... Args>
+  void operator()(Args&&... args) {
+    beck::dispatch(executor_, [handler = handler_,
+                               ... kept = std::decay_t<Args>(static_cast<Args&&>(args))]() mutable {
+      handler(std::move(kept)...);
+    });
+  }
+
+ private:
+  Executor executor_;
+  Handler handler_;
+};
+
+}  // namespace facade
+
+template <class Executor, class Handler>
+auto io_context::facade_wrap(const Executor& executor, Handler handler) {
+  return facade::wrapped_handler<Executor, Handler>(executor, std::move(handler));
+}
+
+/// Keeps run() from returning while it exists.
+class io_context::work {
+ public:
+  /// Counts as work of `context`.
+  explicit work(io_context& context) : context_(&context), guard_(context.get_executor()) {}
+  /// Returns the context.
+  io_context& get_io_context() noexcept { return *context_; }
+  /// As above.
+  io_context& get_io_service() noexcept { return *context_; }
+
+ private:
+  io_context* context_;
+  beck::executor_work_guard<beck::io_context::executor_type> guard_;
+};
+
+/// A strand with members in the place of functions.
+class io_context::strand : public beck::strand<beck::io_context::executor_type> {
+  using base = beck::strand<beck::io_context::executor_type>;
+
+ public:
+  /// Makes a strand on `context`.
+  explicit strand(io_context& context) : base(context.get_executor()), context_(&context) {}
+  /// Returns the context.
+  io_context& context() const noexcept { return *context_; }
+  /// As asio::post().
+  template <class Token>
+  auto post(Token&& token) const {
+    return beck::post(static_cast<const base&>(*this), static_cast<Token&&>(token));
+  }
+  /// As asio::dispatch().
+  template <class Token>
+  auto dispatch(Token&& token) const {
+    return beck::dispatch(static_cast<const base&>(*this), static_cast<Token&&>(token));
+  }
+  /// Returns a function that dispatches `handler`, with its arguments, on this strand.
+  template <class Handler>
+  auto wrap(Handler handler) const {
+    return facade::wrapped_handler<base, Handler>(*this, std::move(handler));
+  }
+
+ private:
+  io_context* context_;
+};
+
+/// The name of before Asio 1.12.
+using io_service = io_context;
+
+BECK_ASIO_END

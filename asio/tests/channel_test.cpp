@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSL-1.0
+// Channels in Asio's form, and as_single.
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <asio.hpp>
+#include <asio/experimental/as_single.hpp>
+#include <asio/experimental/channel.hpp>
+#include <asio/experimental/concurrent_channel.hpp>
+
+#include "support/conformance.hpp"
+#include "support/context_options.hpp"
+
+namespace {
+
+using asio::experimental::channel;
+using asio::experimental::concurrent_channel;
+
+}  // namespace
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel carries messages of its signature in their order") {
+  asio::io_context context(context_options());
+  channel<void(asio::error_code, std::string)> words(context, 1);
+  CHECK(words.capacity() == 1);
+  std::string order;
+  const auto sent = [&order](asio::error_code ec) { order += ec ? 'e' : 's'; };
+  words.async_send(asio::error_code(), "one", sent);
+  words.async_send(asio::error::eof, "two", sent);
+  std::vector<std::pair<asio::error_code, std::string>> got;
+  const auto receive = [&] {
+    words.async_receive(
+        [&](asio::error_code ec, std::string word) { got.emplace_back(ec, std::move(word)); });
+  };
+  context.poll();
+  CHECK(order == "s");  // the second waits for room
+  receive();
+  receive();
+  context.run();
+  REQUIRE(got.size() == 2);
+  CHECK(order == "ss");
+  CHECK(got[0] == std::pair(asio::error_code(), std::string("one")));
+  CHECK(got[1] == std::pair(asio::error_code(asio::error::eof), std::string("two")));
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel without buffer hands over in a coroutine") {
+  asio::io_context context(context_options());
+  channel<void(asio::error_code, int, std::string)> hand(context.get_executor());
+  std::string result;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < 3; ++i) {
+          co_await hand.async_send(asio::error_code(), i, std::string("v"));
+          result += 's';
+        }
+        hand.close();
+      },
+      asio::detached);
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        try {
+          for (;;) {
+            const auto got = co_await hand.async_receive(asio::as_tuple(asio::use_awaitable));
+            const asio::error_code ec = std::get<0>(got);
+            if (ec) throw asio::system_error(ec);
+            result += std::to_string(std::get<1>(got)) + std::get<2>(got);
+          }
+        } catch (const asio::system_error& e) {
+          result += e.code() == asio::experimental::error::channel_closed ? "closed" : "?";
+        }
+      },
+      asio::detached);
+  context.run();
+  for (const char* part : {"0v", "1v", "2v", "closed"}) {
+    CHECK(result.find(part) != std::string::npos);
+  }
+  CHECK_FALSE(hand.is_open());
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel of void() is a lock, and throws when cancelled") {
+  asio::io_context context(context_options());
+  channel<void()> lock{context.get_executor(), 1};
+  CHECK(lock.try_send());
+  CHECK_FALSE(lock.try_send());
+  CHECK(lock.ready());
+  asio::error_code thrown;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        try {
+          co_await lock.async_send();
+        } catch (const asio::system_error& e) {
+          thrown = e.code();
+        }
+      },
+      asio::detached);
+  asio::post(context, [&] { lock.cancel(); });
+  context.run();
+  CHECK(thrown == asio::experimental::channel_errc::channel_cancelled);
+  int received = 0;
+  CHECK(lock.try_receive([&](asio::error_code ec) { received += ec ? 0 : 1; }));
+  CHECK_FALSE(lock.try_receive([&](auto...) { received = 99; }));
+  CHECK(received == 1);
+  CHECK_FALSE(lock.ready());
+  lock.close();
+  CHECK(lock.try_receive([&](asio::error_code ec) {
+    received += ec == asio::experimental::error::channel_closed ? 10 : 0;
+  }));
+  CHECK(received == 11);
+  lock.reset();
+  CHECK(lock.is_open());
+  CHECK(lock.try_send());
+}
+
+CONFORMANCE_ON(::beck::test::kernel,
+               "handlers of a channel are called on its executor, or theirs") {
+  asio::io_context context(context_options());
+  const auto strand = asio::make_strand(context.get_executor());
+  const auto other = asio::make_strand(context.get_executor());
+  using strand_type = asio::strand<asio::io_context::executor_type>;
+  channel<strand_type, void(std::exception_ptr, int)> numbers(strand, 4);
+  std::string order;
+  numbers.async_receive([&](std::exception_ptr e, int n) {
+    order += strand.running_in_this_thread() ? "in" : "out";
+    order += std::to_string(e ? -1 : n);
+  });
+  numbers.async_receive(asio::bind_executor(other, [&](std::exception_ptr, int n) {
+    order += other.running_in_this_thread() ? "in" : "out";
+    order += std::to_string(n);
+  }));
+  CHECK(numbers.try_send(nullptr, 5));
+  CHECK(numbers.try_send_n(3, nullptr, 6) == 3);
+  context.run();
+  CHECK(order == "in5in6");
+  context.restart();
+  numbers.reset();
+  asio::cancellation_signal signal;
+  numbers.async_receive(asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e, int) {
+    try {
+      std::rethrow_exception(e);
+    } catch (const asio::system_error& error) {
+      order = error.code() == asio::experimental::error::channel_cancelled ? "cancelled" : "?";
+    }
+  }));
+  asio::post(strand, [&] { signal.emit(asio::cancellation_type::all); });
+  context.run();
+  CHECK(order == "cancelled");
+}
+
+CONFORMANCE_ON(::beck::test::kernel,
+               "a concurrent channel connects a pool of threads and a context") {
+  asio::io_context context(context_options());
+  asio::thread_pool pool(2);
+  concurrent_channel<void(asio::error_code, int)> numbers(context, 3);
+  asio::co_spawn(
+      pool,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 1; i <= 100; ++i) co_await numbers.async_send(asio::error_code(), i);
+        numbers.close();
+      },
+      asio::detached);
+  int sum = 0;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        for (;;) {
+          const auto got = co_await numbers.async_receive(asio::as_tuple(asio::use_awaitable));
+          if (std::get<0>(got)) break;
+          sum += std::get<1>(got);
+        }
+      },
+      asio::detached);
+  context.run();
+  pool.join();
+  CHECK(sum == 5050);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "as_single gives one value: a tuple of several") {
+  asio::io_context context(context_options());
+  asio::posix::stream_descriptor in(context);
+  asio::steady_timer timer(context, asio::chrono::milliseconds(1));
+  std::string order;
+  timer.async_wait(
+      asio::experimental::as_single([&](asio::error_code ec) { order += ec ? "e" : "w"; }));
+  char data[4];
+  in.async_read_some(asio::buffer(data), asio::experimental::as_single(
+                                             [&](std::tuple<asio::error_code, std::size_t> both) {
+                                               order += std::get<0>(both) ? "E" : "R";
+                                             }));
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        const auto both = co_await in.async_read_some(
+            asio::buffer(data), asio::experimental::as_single(asio::use_awaitable));
+        order += std::get<0>(both) == asio::error::bad_descriptor ? "B" : "?";
+      },
+      asio::detached);
+  context.run();
+  CHECK(order.size() == 3);
+  for (const char part : {'w', 'E', 'B'}) CHECK(order.find(part) != std::string::npos);
+}
