@@ -6,10 +6,12 @@
 #pragma once
 
 #if defined(BECK_ASIO_BOOST)
+#define BECK_ASIO_NAMESPACE boost::asio
 #define BECK_ASIO_BEGIN   \
   namespace boost::asio { \
   inline namespace over_beck {
 #else
+#define BECK_ASIO_NAMESPACE asio
 #define BECK_ASIO_BEGIN \
   namespace asio {      \
   inline namespace over_beck {
