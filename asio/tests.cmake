@@ -38,7 +38,7 @@ beck_facade_error(boost_then_asio "cannot both be in one source"
 # TLS: with certificates of the tests of beck::tls, and foreign peers.
 if(TARGET beck_asio_ssl)
   beck_facade_test(asio_ssl_tests beck::asio_ssl asio ../asio/tests/ssl_stream_test.cpp
-   XX
+    ../asio/tests/ssl_context_test.cpp ../asio/tests/ssl_order_test.cpp ../asio/tests/ssl_peer_test.cpp
     tls/identities.cpp)
   beck_facade_test(boost_asio_ssl_tests beck::boost_asio_ssl boost/asio ../asio/tests/ssl_boost_test.cpp
     tls/identities.cpp)

@@ -199,76 +199,95 @@ CONFORMANCE("asio::ssl: a read gives its bytes though its answer cannot be sent"
   CHECK(byte == 'x');
 }
 
-CONFORMANCE("asio::ssl: terminal requests cancel each step, others do nothing") {
+CONFORMANCE("asio::ssl: a terminal request cancels a handshake, others do nothing") {
   asio::io_context ctx(context_options());
   ssl::context server = server_settings();
   ssl::context client = client_settings();
-  ssl_pair<gated_socket> pair(ctx, server, client);
-  asio::cancellation_signal shake;
+  ssl_pair<> pair(ctx, server, client);
+  asio::cancellation_signal signal;
   asio::error_code result;
   bool is_done = false;
   pair.server.async_handshake(ssl::stream_base::server,
-                              asio::bind_cancellation_slot(shake.slot(), [&](asio::error_code ec) {
+                              asio::bind_cancellation_slot(signal.slot(), [&](asio::error_code ec) {
                                 result = ec;
                                 is_done = true;
                               }));
   ctx.poll();
-  shake.emit(asio::cancellation_type::total);
-  shake.emit(asio::cancellation_type::partial);
+  signal.emit(asio::cancellation_type::total | asio::cancellation_type::partial);
   ctx.poll();
   CHECK_FALSE(is_done);
-  SUBCASE("a receive") {
-    shake.emit(asio::cancellation_type::terminal);
-    run_until(ctx, [&] { return is_done; });
-    CHECK(result == asio::error::operation_aborted);
-    CHECK_FALSE(shake.slot().has_handler());
-  }
-  SUBCASE("a send, and a wait for one") {
-    pair.client.async_handshake(ssl::stream_base::client, [](asio::error_code) {});
-    run_until(ctx, [&] { return is_done; });
-    CHECK_FALSE(result);
-    ctx.poll();
-    pair.client.next_layer().shut();
-    asio::cancellation_signal first;
-    asio::cancellation_signal second;
-    asio::error_code at_first;
-    asio::error_code at_second;
-    int ended = 0;
-    const auto note_in = [&ended](asio::error_code& to) {
-      return [&ended, &to](asio::error_code ec, std::size_t) {
-        to = ec;
-        ++ended;
-      };
-    };
-    pair.client.async_write_some(asio::buffer("a", 1),
-                                 asio::bind_cancellation_slot(first.slot(), note_in(at_first)));
-    pair.client.async_write_some(asio::buffer("b", 1),
-                                 asio::bind_cancellation_slot(second.slot(), note_in(at_second)));
-    run_until(ctx, [&] { return pair.client.next_layer().held() == 1; });
-    second.emit(asio::cancellation_type::terminal);
-    first.emit(asio::cancellation_type::terminal);
-    run_until(ctx, [&] { return ended == 2; });
-    CHECK(at_first == asio::error::operation_aborted);
-    CHECK(at_second == asio::error::operation_aborted);
-  }
-  SUBCASE("a wait to receive") {
-    char byte;
-    asio::cancellation_signal wait;
-    int ended = 0;
-    pair.client.async_handshake(ssl::stream_base::client, [](asio::error_code) {});
-    run_until(ctx, [&] { return is_done; });
-    pair.server.async_read_some(asio::buffer(&byte, 1), [&](auto, auto) { ++ended; });
-    pair.server.async_shutdown(asio::bind_cancellation_slot(wait.slot(), [&](asio::error_code ec) {
-      CHECK(ec == asio::error::operation_aborted);
+  signal.emit(asio::cancellation_type::terminal);
+  run_until(ctx, [&] { return is_done; });
+  CHECK(result == asio::error::operation_aborted);
+  CHECK_FALSE(signal.slot().has_handler());
+}
+
+CONFORMANCE("asio::ssl: terminal requests cancel a send, and the wait for it") {
+  asio::io_context ctx(context_options());
+  ssl::context server = server_settings();
+  ssl::context client = client_settings();
+  ssl_pair<gated_socket> pair(ctx, server, client);
+  shake_hands(ctx, pair);
+  pair.client.next_layer().shut();
+  asio::cancellation_signal first;
+  asio::cancellation_signal second;
+  asio::error_code at_first;
+  asio::error_code at_second;
+  int ended = 0;
+  const auto note_in = [&ended](asio::error_code& to) {
+    return [&ended, &to](asio::error_code ec, std::size_t) {
+      to = ec;
       ++ended;
-    }));
-    ctx.poll();
-    wait.emit(asio::cancellation_type::total);
-    ctx.poll();
-    CHECK(ended == 0);
-    wait.emit(asio::cancellation_type::terminal);
-    run_until(ctx, [&] { return ended == 1; });
-  }
+    };
+  };
+  pair.client.async_write_some(asio::buffer("a", 1),
+                               asio::bind_cancellation_slot(first.slot(), note_in(at_first)));
+  pair.client.async_write_some(asio::buffer("b", 1),
+                               asio::bind_cancellation_slot(second.slot(), note_in(at_second)));
+  run_until(ctx, [&] { return pair.client.next_layer().held() == 1; });
+  second.emit(asio::cancellation_type::terminal);
+  first.emit(asio::cancellation_type::terminal);
+  run_until(ctx, [&] { return ended == 2; });
+  CHECK(at_first == asio::error::operation_aborted);
+  CHECK(at_second == asio::error::operation_aborted);
+}
+
+CONFORMANCE("asio::ssl: terminal requests cancel the wait for a receive") {
+  asio::io_context ctx(context_options());
+  ssl::context server = server_settings();
+  ssl::context client = client_settings();
+  ssl_pair<> pair(ctx, server, client);
+  shake_hands(ctx, pair);
+  char byte;
+  asio::cancellation_signal wait;
+  asio::error_code result;
+  int ended = 0;
+  pair.server.async_read_some(asio::buffer(&byte, 1), [&](auto, auto) { ++ended; });
+  pair.server.async_shutdown(asio::bind_cancellation_slot(wait.slot(), [&](asio::error_code ec) {
+    result = ec;
+    ++ended;
+  }));
+  ctx.poll();
+  wait.emit(asio::cancellation_type::total);
+  ctx.poll();
+  CHECK(ended == 0);
+  wait.emit(asio::cancellation_type::terminal);
+  run_until(ctx, [&] { return ended == 1; });
+  CHECK(result == asio::error::operation_aborted);
+}
+
+CONFORMANCE("asio::ssl: a coroutine limits the time of a handshake") {
+  asio::io_context ctx(context_options());
+  ssl::context server = server_settings();
+  ssl::context client = client_settings();
+  ssl_pair<> pair(ctx, server, client);
+  const auto work = [&pair]() -> asio::awaitable<void> {
+    const auto result = co_await pair.server.async_handshake(
+        ssl::stream_base::server,
+        asio::cancel_after(std::chrono::milliseconds(1), asio::as_tuple(asio::use_awaitable)));
+    CHECK(std::get<0>(result) == asio::error::operation_aborted);
+  };
+  run_all(ctx, work());
 }
 
 CONFORMANCE("asio::ssl: a stream that is destroyed ends its operations") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Two ends of a connection for the tests of asio::ssl: sockets that are connected, the settings of
-// a server and of a client, with certificates of tests/tls/identities.hpp, and what runs coroutines.
+// a server and of a client, with certificates of tests/tls/identities.hpp, and functions that run
+// a context.
 #pragma once
 
 #include <doctest/doctest.h>

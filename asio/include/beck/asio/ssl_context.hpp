@@ -403,7 +403,6 @@ inline error_code context::add_certificate_authority(const beck::const_buffer& a
 }
 
 inline error_code context::set_certificate(detail::bio_ptr source, file_format format) {
-  if (format != asn1 && format != pem) return beck::error::invalid_argument;
   if (source == nullptr) return outcome(0);
   const detail::x509_ptr one = format == pem
                                    ? read_certificate(source.get())
@@ -428,7 +427,6 @@ inline error_code context::set_chain(detail::bio_ptr source) {
 }
 
 inline error_code context::set_key(detail::bio_ptr source, file_format format, bool rsa_only) {
-  if (format != asn1 && format != pem) return beck::error::invalid_argument;
   if (source == nullptr) return outcome(0);
   const detail::key_ptr key(
       format == pem ? PEM_read_bio_PrivateKey(source.get(), nullptr,

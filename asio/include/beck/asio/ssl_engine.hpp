@@ -101,7 +101,7 @@ class engine {
     result.bytes = bytes;
     return result;
   }
-  /// Encrypts at most `write_max` bytes.
+  /// Encrypts some of the bytes, as many as the stream puts into one write.
   outcome write(beck::const_buffer from) noexcept {
     outcome result;
     if (from.size() == 0) return result;
