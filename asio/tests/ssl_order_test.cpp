@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ssl_pair.hpp"
+#include "support/manual_executor.hpp"
 
 namespace {
 
@@ -14,6 +15,7 @@ class gated_socket {
  public:
   using executor_type = plain_socket::executor_type;
   explicit gated_socket(asio::io_context& ctx) : next_(ctx), gate_(ctx, std::chrono::hours(1)) {}
+  ~gated_socket() { state_->is_gone = true; }
   executor_type get_executor() const noexcept { return next_.get_executor(); }
   using lowest_layer_type = plain_socket;
   plain_socket& lowest_layer() noexcept { return next_; }
@@ -24,33 +26,39 @@ class gated_socket {
   }
   template <class Token>
   auto async_write_some(const asio::const_buffer& bytes, Token&& token) {
-    return asio::async_compose<Token, void(asio::error_code, std::size_t)>(write_steps{this, bytes},
-                                                                           token, next_);
+    return asio::async_compose<Token, void(asio::error_code, std::size_t)>(
+        write_steps{this, state_, bytes}, token, next_);
   }
 
-  void shut() { passes_ = 0; }
+  void shut() { state_->passes = 0; }
   void let_pass(std::size_t writes) {
-    passes_ = writes;
+    state_->passes = writes;
     gate_.cancel();
   }
   void open() { let_pass(static_cast<std::size_t>(-1)); }
-  int held() const { return held_; }
+  int held() const { return state_->held; }
 
  private:
+  /// Lives as long as a write that waits.
+  struct state {
+    std::size_t passes = static_cast<std::size_t>(-1);
+    int held = 0;
+    bool is_gone = false;
+  };
   struct write_steps {
     gated_socket* at;
+    std::shared_ptr<state> gate;
     asio::const_buffer bytes;
-    bool is_asked = false;
     bool is_passed = false;
     template <class Self>
     void operator()(Self& self, asio::error_code ec = {}, std::size_t n = 0) {
-      if (is_passed || (ec && at->passes_ == 0)) {
+      if (is_passed || gate->is_gone || (ec && gate->passes == 0)) {
         self.complete(ec, n);
-      } else if (at->passes_ == 0) {
-        ++at->held_;
+      } else if (gate->passes == 0) {
+        ++gate->held;
         at->gate_.async_wait(std::move(self));
       } else {
-        --at->passes_;
+        --gate->passes;
         is_passed = true;
         at->next_.async_write_some(bytes, std::move(self));
       }
@@ -59,8 +67,7 @@ class gated_socket {
 
   plain_socket next_;
   asio::steady_timer gate_;
-  std::size_t passes_ = static_cast<std::size_t>(-1);
-  int held_ = 0;
+  std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
 /// Counts the certificates that a side receives.
@@ -311,6 +318,33 @@ CONFORMANCE("asio::ssl: a stream that is destroyed ends its operations") {
   pair.reset();
   ctx.run();
   CHECK(aborted == 4);
+}
+
+CONFORMANCE("asio::ssl: a stream is destroyed between the end of a receive and its handler") {
+  asio::io_context ctx(context_options());
+  ssl::context server = server_settings();
+  ssl::context client = client_settings();
+  auto pair = std::make_unique<ssl_pair<>>(ctx, server, client);
+  shake_hands(ctx, *pair);
+  beck::test::manual_queue queue;
+  char byte;
+  int aborted = 0;
+  const auto count = [&](asio::error_code ec, std::size_t = 0) {
+    aborted += ec == asio::error::operation_aborted ? 1 : 0;
+  };
+  pair->server.async_read_some(asio::buffer(&byte, 1),
+                               asio::bind_executor(queue.executor(), count));
+  pair->server.async_shutdown(count);  // waits for the receive
+  pair->client.async_write_some(asio::buffer("x", 1), [](auto ec, auto) { CHECK_FALSE(ec); });
+  while (queue.queued() == 0) {  // its handlers run elsewhere, so run_one() would not return
+    ctx.restart();
+    ctx.poll();
+  }
+  CHECK(aborted == 0);
+  pair.reset();
+  queue.run();
+  ctx.run();
+  CHECK(aborted == 2);
 }
 
 CONFORMANCE("asio::ssl: a context that is destroyed drops the operations of a stream") {

@@ -50,7 +50,7 @@ class direction {
   /// Ends the use: all that wait look again.
   void leave() {
     used_ = false;
-    if (is_awaited()) line_->cancel();
+    if (is_awaited() && line_) line_->cancel();  // without it the stream is closed
   }
   /// Waits for the end of a use. `token` takes (error_code), which says nothing.
   template <class Token>
@@ -177,13 +177,13 @@ class engine {
   static constexpr std::size_t plain_max = 16 * 1024;
 
   std::unique_ptr<verify_callback> verify_;
-  std::unique_ptr<unsigned char[]> input_;
+  std::unique_ptr<char[]> input_;
   std::size_t input_max_;
   std::size_t write_max_;
-  const unsigned char* input_at_ = nullptr;
-  const unsigned char* input_end_ = nullptr;
-  std::vector<unsigned char> output_;  // behind those in sent_
-  std::vector<unsigned char> sent_;
+  const char* input_at_ = nullptr;
+  const char* input_end_ = nullptr;
+  std::vector<char> output_;  // behind those in sent_
+  std::vector<char> sent_;
   ssl_ptr ssl_;
   bool closed_ = false;
 };
@@ -193,7 +193,7 @@ inline engine::engine(SSL* handle, std::size_t input_bytes, std::size_t output_b
       write_max_(std::max(output_bytes, plain_max)),
       ssl_(handle) {
   if (handle == nullptr) beck::detail::throw_error(take_error(error::unexpected_result), "stream");
-  input_.reset(new unsigned char[input_max_]);
+  input_.reset(new char[input_max_]);
   BIO* const bio = BIO_new(bio_method());
   if (bio == nullptr) throw std::bad_alloc();
   BIO_set_data(bio, this);
@@ -255,7 +255,7 @@ inline int engine::bio_read(BIO* bio, char* to, std::size_t room, std::size_t* c
 inline int engine::bio_write(BIO* bio, const char* bytes, std::size_t size,
                              std::size_t* count) noexcept {
   BIO_clear_retry_flags(bio);
-  std::vector<unsigned char>& output = of(bio).output_;
+  std::vector<char>& output = of(bio).output_;
   try {
     output.insert(output.end(), bytes, bytes + size);
   } catch (...) {
