@@ -175,8 +175,7 @@ CONFORMANCE("asio::ssl: names and addresses of a certificate are verified") {
   }
 }
 
-CONFORMANCE_ON(
-    ::beck::test::epoll,
+CONFORMANCE(
     "asio::ssl: a program's function decides about certificates, and an exception refuses") {
   ssl::context server = server_settings(ssl::context::tls_server, made::self_signed);
   ssl::context client(ssl::context::tls_client);
