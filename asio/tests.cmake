@@ -3,6 +3,11 @@
 # binary has a source that includes each header of the table.
 function(beck_facade_test name target prefix)
   file(STRINGS ${PROJECT_SOURCE_DIR}/asio/headers.txt lines REGEX "^[a-z][^!]*$")
+  set(which EXCLUDE)
+  if(target MATCHES "_ssl$")
+    set(which INCLUDE)
+  endif()
+  list(FILTER lines ${which} REGEX "^ssl")
   set(text "")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE " .*" "" header "${line}")
@@ -34,3 +39,16 @@ beck_facade_error(asio_then_boost "cannot both be in one source"
   "#include <asio/post.hpp>\n#include <boost/asio/post.hpp>\n")
 beck_facade_error(boost_then_asio "cannot both be in one source"
   "#include <boost/asio/post.hpp>\n#include <asio/post.hpp>\n")
+
+# TLS: with certificates of the tests of beck::tls, and foreign peers.
+if(TARGET beck_asio_ssl)
+  beck_facade_test(asio_ssl_tests beck::asio_ssl asio ../asio/tests/ssl_stream_test.cpp
+    ../asio/tests/ssl_context_test.cpp ../asio/tests/ssl_order_test.cpp ../asio/tests/ssl_peer_test.cpp
+    tls/identities.cpp)
+  beck_facade_test(boost_asio_ssl_tests beck::boost_asio_ssl boost/asio ../asio/tests/ssl_boost_test.cpp
+    tls/identities.cpp)
+  foreach(name IN ITEMS asio_ssl_tests boost_asio_ssl_tests)
+    target_compile_definitions(${name} PRIVATE OPENSSL_SUPPRESS_DEPRECATED)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/asio/tests)
+  endforeach()
+endif()

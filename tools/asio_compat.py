@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent
 # Examples that do not apply, and why.
 LEFT_OUT = (
     ("windows/", "for Windows"),
-    ("ssl/", "needs Asio's TLS"),
     ("spawn/", "needs Boost.Context"),
     ("serialization/", "needs Boost.Serialization"),
 )
