@@ -65,7 +65,7 @@ CONFORMANCE_ON(::beck::test::kernel, "a channel without buffer hands over in a c
       context,
       [&]() -> asio::awaitable<void> {
         try {
-          for (;;) {
+          for (int turn = 0; turn < 200; ++turn) {
             const auto got = co_await hand.async_receive(asio::as_tuple(asio::use_awaitable));
             const asio::error_code ec = std::get<0>(got);
             if (ec) throw asio::system_error(ec);
@@ -169,7 +169,7 @@ CONFORMANCE_ON(::beck::test::kernel,
   asio::co_spawn(
       context,
       [&]() -> asio::awaitable<void> {
-        for (;;) {
+        for (int turn = 0; turn < 200; ++turn) {
           const auto got = co_await numbers.async_receive(asio::as_tuple(asio::use_awaitable));
           if (std::get<0>(got)) break;
           sum += std::get<1>(got);

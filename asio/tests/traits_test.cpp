@@ -298,6 +298,50 @@ TEST_CASE("a group of functions without an executor starts outside of every cont
   pool.join();
 }
 
+TEST_CASE("an operation composed outside of every context may dispatch itself") {
+  std::promise<int> ended;
+  const auto steps = [](auto& self, auto... step) {
+    if constexpr (sizeof...(step) == 0) {
+      asio::dispatch(asio::append(std::move(self), 4));
+    } else {
+      self.complete(step...);
+    }
+  };
+  const auto done = [&ended](int n) { ended.set_value(n); };
+  asio::async_compose<decltype(done), void(int)>(steps, done);
+  CHECK(ended.get_future().get() == 4);
+  using asio::async_compose;  // with beck's found by the arguments, too
+  asio::io_context context;
+  int result = 0;
+  const auto set = [&result](int n) { result = n; };
+  async_compose<decltype(set), void(int)>(steps, set, context);
+  context.run();
+  CHECK(result == 4);
+}
+
+TEST_CASE("a handler without an executor has the system's, as in Asio") {
+  const auto plain = [] {};
+  const auto executor = asio::get_associated_executor(plain);
+  CHECK(executor == asio::any_io_executor(asio::system_executor()));
+  const auto guard = asio::make_work_guard(plain);
+  CHECK(guard.get_executor() == executor);
+  asio::io_context context;
+  CHECK(asio::get_associated_executor(asio::bind_executor(context, plain)) ==
+        context.get_executor());
+  CHECK(asio::get_associated_executor(plain, context.get_executor()) == context.get_executor());
+  CHECK(asio::make_work_guard(plain, context).get_executor() == context.get_executor());
+  asio::post(context,
+             [&] { CHECK(asio::get_associated_executor(plain) == context.get_executor()); });
+  CHECK(context.poll() == 1);
+  using asio::get_associated_executor;  // with beck's found by the arguments, too
+  using asio::make_work_guard;
+  CHECK(get_associated_executor(asio::bind_executor(context, plain)) == context.get_executor());
+  CHECK(make_work_guard(context).get_executor() == context.get_executor());
+  std::promise<bool> ran;
+  asio::dispatch(guard.get_executor(), [&ran] { ran.set_value(true); });
+  CHECK(ran.get_future().get());
+}
+
 /// An executor of a program, which answers and offers properties by members.
 struct own_executor {
   asio::io_context* context;

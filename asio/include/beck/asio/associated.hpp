@@ -7,6 +7,7 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/run/associated.hpp>
+#include <beck/run/thread_pool.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -52,8 +53,44 @@ using beck::associated_allocator_t;
 using beck::associated_executor_t;
 using beck::get_associated_allocator;
 using beck::get_associated_cancellation_slot;
-using beck::get_associated_executor;
 using beck::get_associated_immediate_executor;
+
+namespace facade {
+
+/// Always true: makes a function preferred to the one of beck with the same parameters, which a
+/// call without a namespace finds, too.
+template <class T>
+concept of_the_facade = true;
+struct no_fallback {};
+
+/// Returns the executor of work that has none: that of the calling handler, so that it stays on its
+/// thread, and outside of every context the system's, as in Asio. The first use of that one makes
+/// the pool, which may throw std::system_error.
+inline beck::any_io_executor default_executor() {
+  if (beck::detail::runner::current() != nullptr) {
+    beck::any_io_executor here = beck::detail::ambient_scope().executor();
+    if (here) return here;
+  }
+  return beck::system_executor();
+}
+
+}  // namespace facade
+
+/// Returns the executor of `handler`, or `fallback` if it has none. Without a fallback that is the
+/// executor of the calling handler, and outside of every context the system's.
+template <class T, class Fallback = facade::no_fallback>
+  requires facade::of_the_facade<T>
+auto get_associated_executor(const T& handler, const Fallback& fallback = Fallback()) {
+  if constexpr (!std::is_same_v<Fallback, facade::no_fallback>) {
+    return beck::get_associated_executor(handler, fallback);
+  } else {
+    auto found = beck::get_associated_executor(handler);
+    if constexpr (std::is_same_v<decltype(found), beck::any_io_executor>) {
+      if (!found) found = facade::default_executor();
+    }
+    return found;
+  }
+}
 
 namespace facade {
 

@@ -23,8 +23,24 @@ using beck::dispatch;
 using beck::execution_context;
 using beck::executor_work_guard;
 using beck::make_strand;
-using beck::make_work_guard;
 using beck::post;
 using beck::strand;
+
+/// Returns a guard of an executor, of the executor of a context, or of that of a handler: see
+/// get_associated_executor().
+template <class T>
+auto make_work_guard(T&& object) {
+  using type = std::remove_reference_t<T>;
+  if constexpr (beck::detail::executor_like<type> || beck::detail::has_executor<type>) {
+    return beck::make_work_guard(object);
+  } else {
+    return beck::make_work_guard(BECK_ASIO::get_associated_executor(object));
+  }
+}
+/// Returns a guard of the executor of a handler, or of the fallback if it has none.
+template <class T, class Fallback>
+auto make_work_guard(const T& handler, Fallback&& fallback) {
+  return beck::make_work_guard(handler, static_cast<Fallback&&>(fallback));
+}
 
 BECK_ASIO_END

@@ -9,7 +9,6 @@
 #include <beck/asio/config.hpp>
 #include <beck/asio/token.hpp>
 #include <beck/interop/parallel_group.hpp>
-#include <beck/run/thread_pool.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -50,7 +49,7 @@ class [[nodiscard]] parallel_group {
     using handler = std::decay_t<Token>;
     if constexpr (requires { typename beck::async_result<handler, void()>::unspecialised; } &&
                   !beck::detail::has_associated_executor<handler>) {
-      if (!executor_) executor_ = beck::system_executor();
+      if (!executor_) executor_ = facade::default_executor();
       return group_.async_wait(static_cast<Condition&&>(condition),
                                beck::bind_executor(executor_, static_cast<Token&&>(token)));
     } else {

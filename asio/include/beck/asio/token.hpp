@@ -22,7 +22,6 @@ using beck::append;
 using beck::append_t;
 using beck::as_tuple;
 using beck::as_tuple_t;
-using beck::async_compose;
 using beck::async_initiate;
 using beck::async_operation;
 using beck::bind_allocator;
@@ -49,6 +48,15 @@ using beck::redirect_error;
 using beck::redirect_error_t;
 using beck::use_awaitable;
 using beck::use_awaitable_t;
+
+using beck::async_compose;
+/// As above without an I/O object: the operation has the executor of the calling handler, and
+/// outside of every context the system's, as in Asio.
+template <class Token, class Signature, class Implementation>
+auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token) {
+  return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation), token,
+                                               facade::default_executor());
+}
 
 /// The token that drops the result, an exception of a coroutine too, as in Asio.
 struct detached_t {
