@@ -33,12 +33,12 @@ void pause_operation::expired(void* self, stop_walk&) noexcept {
 }
 
 scope* pause_operation::cancel(void* leaf, scope& from) noexcept {
-  static_cast<pause_operation*>(leaf)->end(make_error(from.stop_result()));
+  auto& pause = *static_cast<pause_operation*>(leaf);
+  if (pause.claim_end()) pause.deliver(make_error(from.stop_result()));
   return nullptr;
 }
 
-void pause_operation::end(error_code ec) noexcept {
-  if (__atomic_exchange_n(&over_, true, __ATOMIC_ACQ_REL)) return;
+void pause_operation::deliver(error_code ec) noexcept {
   error_ = ec;
   run = &resume;
   const outstanding_work ending(scope_->executor(), counted_);

@@ -17,6 +17,15 @@ constexpr char no_executor[] =
 
 }  // namespace
 
+/// Inside resume(), so that tasks for which the stack is too deep are continued there: the caller
+/// need not be a coroutine.
+void sender_wait::begin() noexcept {
+  runner* const where = is_here() ? runner::current() : nullptr;
+  if (where == nullptr || !where->descend()) return begin_elsewhere();
+  where->resume(*this);  // afterwards the state may be gone
+  where->ascend();
+}
+
 void sender_wait::begin_elsewhere() noexcept {
   BECK_ASSERT(home_, no_executor);
   entry.run = &started;
@@ -26,7 +35,8 @@ void sender_wait::begin_elsewhere() noexcept {
 
 void sender_wait::started(queue_entry* queued, runner* where) {
   sender_wait& self = from(queued);
-  if (where == nullptr) self.lost_ = true;
+  if (where != nullptr) return where->resume(self);
+  self.lost_ = true;
   self.resume(self);
 }
 

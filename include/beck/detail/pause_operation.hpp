@@ -30,7 +30,12 @@ class [[nodiscard]] pause_operation : private queue_entry {
   static void expired(void* self, stop_walk& stops) noexcept;
   static scope* cancel(void* leaf, scope& from) noexcept;
   static void resume(queue_entry* entry, runner* where);
-  void end(error_code ec) noexcept;
+  /// Returns whether the caller is the one that ends the pause.
+  bool claim_end() noexcept { return !__atomic_exchange_n(&over_, true, __ATOMIC_ACQ_REL); }
+  void end(error_code ec) noexcept {
+    if (claim_end()) deliver(ec);
+  }
+  void deliver(error_code ec) noexcept;
 
   time_limit until_;
   deadline_timer timer_;

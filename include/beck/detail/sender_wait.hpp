@@ -64,14 +64,15 @@ class sender_wait : public resumable, private sender_links {
   /// Sets the executor. Requires that the wait was not started.
   void set_home(any_io_executor home) noexcept { home_ = static_cast<any_io_executor&&>(home); }
 
-  /// Calls the function on the executor, perhaps at once.
-  void begin() noexcept {
-    if (home_ && home_.running_in_this_thread()) {
-      resume(*this);
-    } else {
-      begin_elsewhere();
-    }
+  /// Returns whether the caller is inside the executor, which is not being destroyed.
+  bool is_here() const noexcept {
+    return home_ && home_.running_in_this_thread() && !runner::current()->destroys;
   }
+  /// Calls the function on the executor: at once, if the caller is inside it and the stack is not
+  /// too deep. Tasks may be started inside the function.
+  void begin() noexcept;
+  /// Calls the function as an entry of the executor.
+  void begin_elsewhere() noexcept;
   /// Makes the scope of the wait, and gives the wait to the context.
   scope& open() noexcept;
   /// Calls the function again, as an entry of the executor, and the wait is over then.
@@ -97,7 +98,6 @@ class sender_wait : public resumable, private sender_links {
   static sender_wait& from(owned_tree* link) noexcept {
     return static_cast<sender_wait&>(*reinterpret_cast<sender_links*>(link));
   }
-  void begin_elsewhere() noexcept;
   static void started(queue_entry* entry, runner* where);
   static void finished(queue_entry* entry, runner* where);
   static void carry_stop(queue_entry* message, runner* where);

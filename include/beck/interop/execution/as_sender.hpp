@@ -89,11 +89,19 @@ template <class Op>
 inline constexpr bool throws_nothing = std::is_base_of_v<beck::detail::io_op, Op> ||
                                        std::is_base_of_v<beck::detail::pause_operation, Op>;
 
-template <class Op, bool Whole>
+/// Whether an awaitable certainly runs no task inside the call that starts it.
+template <class Op>
+inline constexpr bool starts_no_task = throws_nothing<Op> || requires { typename Op::handler; };
+
+/// A callable that makes an operation of the library may fail: the whole result has no place for
+/// that.
+template <class Place, bool Whole>
 struct signatures_for {
+  using operation = typename Place::operation;
   using plain =
-      typename completion<decltype(std::declval<Op&>().await_resume()), Whole>::signatures;
-  using type = std::conditional_t<throws_nothing<Op>, plain, typename with_exceptions<plain>::type>;
+      typename completion<decltype(std::declval<operation&>().await_resume()), Whole>::signatures;
+  using type = std::conditional_t<throws_nothing<operation> && !(Whole && Place::is_made_at_start),
+                                  plain, typename with_exceptions<plain>::type>;
 };
 
 /// Returns the executor on which an awaitable completes by itself; empty if it has none.
@@ -101,8 +109,10 @@ template <class Op>
 any_io_executor home_of(const Op& op) noexcept {
   if constexpr (std::is_base_of_v<beck::detail::io_op, Op>) {
     return beck::detail::default_executor(static_cast<const beck::detail::io_op&>(op));
-  } else if constexpr (requires { typename Op::handler; }) {
-    return beck::detail::default_executor_of(op);
+  } else if constexpr (
+      requires { typename Op::handler; } &&
+      requires { beck::detail::executor_at(op.get_executor()); }) {
+    return beck::detail::executor_at(op.get_executor());
   } else if constexpr (requires { any_io_executor(op.through()); }) {
     return op.through();
   } else {
@@ -110,24 +120,30 @@ any_io_executor home_of(const Op& op) noexcept {
   }
 }
 
-/// The place of an awaitable that exists when the sender is connected.
+/// The place of an awaitable that exists when the sender is connected. What has something to destroy
+/// (frames, scopes, timers) goes before the completion.
 template <class Op>
 class one_shot {
+  static constexpr bool has_end = !std::is_trivially_destructible_v<Op>;
+
  public:
   using operation = Op;
+  static constexpr bool is_made_at_start = false;
   explicit one_shot(Op&& op) : op_(static_cast<Op&&>(op)) {}
-  Op& make() noexcept { return op_; }
-  Op& get() noexcept { return op_; }
-  any_io_executor home() const noexcept { return detail::home_of(op_); }
-  /// Destroys the frame of a task, which goes before the completion.
-  void end() noexcept {
-    if constexpr (beck::detail::is_task<Op>) {
-      const Op ended(static_cast<Op&&>(op_));
+  Op& make() noexcept { return get(); }
+  Op& get() noexcept {
+    if constexpr (has_end) {
+      return *op_;
+    } else {
+      return op_;
     }
+  }
+  void end() noexcept {
+    if constexpr (has_end) op_.reset();
   }
 
  private:
-  Op op_;
+  std::conditional_t<has_end, std::optional<Op>, Op> op_;
 };
 
 /// The place of an awaitable that a callable makes when the sender is started.
@@ -135,6 +151,7 @@ template <class Make>
 class many_shots {
  public:
   using operation = std::invoke_result_t<Make&>;
+  static constexpr bool is_made_at_start = true;
   explicit many_shots(Make&& make) : make_(static_cast<Make&&>(make)) {}
   many_shots(const many_shots& other)
     requires std::copy_constructible<Make>
@@ -144,7 +161,6 @@ class many_shots {
     return op_ ? *op_ : op_.emplace(in_place{[this]() -> operation { return make_(); }});
   }
   operation& get() noexcept { return *op_; }
-  static any_io_executor home() noexcept { return any_io_executor(); }
   void end() noexcept { op_.reset(); }
 
  private:
@@ -187,21 +203,30 @@ class stop_part<Token, State, true> {
   beck::detail::stop_request message_;
 };
 
+/// The exception of a start, while the message of a stop is on its way and the completion has to
+/// wait for it.
+struct late_exception {
+  std::exception_ptr error;
+};
+struct no_late_exception {};
+
 template <class Place, bool Whole, class Receiver>
 class op_state : beck::detail::sender_wait {
   using operation = typename Place::operation;
   using result = decltype(std::declval<operation&>().await_resume());
-  using signatures = typename signatures_for<operation, Whole>::type;
+  using signatures = typename signatures_for<Place, Whole>::type;
   using env = env_of_t<Receiver>;
   static constexpr bool stoppable = can_stop<env>;
+  static constexpr bool may_fail_late = stoppable && !throws_nothing<operation>;
 
  public:
   using operation_state_concept = operation_state_tag;
 
-  op_state(Place&& place, any_io_executor home, Receiver&& receiver)
-      : sender_wait(&called, static_cast<any_io_executor&&>(home)),
-        place_(static_cast<Place&&>(place)),
-        receiver_(static_cast<Receiver&&>(receiver)) {}
+  template <class P, class Home, class R>
+  op_state(P&& place, Home&& home, R&& receiver)
+      : sender_wait(&called, static_cast<Home&&>(home)),
+        place_(static_cast<P&&>(place)),
+        receiver_(static_cast<R&&>(receiver)) {}
   op_state(op_state&&) = delete;
 
   void start() & noexcept {
@@ -213,7 +238,11 @@ class op_state : beck::detail::sender_wait {
     } catch (...) {
       return fail();
     }
-    this->begin();
+    if constexpr (starts_no_task<operation>) {
+      this->is_here() ? start_here() : this->begin_elsewhere();
+    } else {
+      this->begin();
+    }
   }
 
  private:
@@ -252,7 +281,8 @@ class op_state : beck::detail::sender_wait {
         if (stops_.leave()) complete_at_once(beck::detail::runner::memory_weight);
       }
     } catch (...) {
-      if (!this->is_open() || stops_.leave()) fail();
+      if (!this->is_open() || stops_.leave()) return fail();
+      if constexpr (may_fail_late) late_.error = std::current_exception();
     }
   }
 
@@ -277,6 +307,9 @@ class op_state : beck::detail::sender_wait {
     const bool stopped = this->is_open() && this->leave_context();
     if (this->is_lost()) return send_stopped();
     try {
+      if constexpr (may_fail_late) {
+        if (late_.error) std::rethrow_exception(late_.error);
+      }
       if constexpr (std::is_void_v<result>) {
         place_.get().await_resume();
         end();
@@ -306,12 +339,14 @@ class op_state : beck::detail::sender_wait {
     static_cast<Receiver&&>(receiver_).set_stopped();
   }
   /// Sends the current exception. An operation of the library has no other error than an
-  /// error_code: that of the exception.
+  /// error_code: that of the exception; and its whole result is no error at all.
   void fail() noexcept {
     if constexpr (has_signature<set_error_t(std::exception_ptr), signatures>) {
       std::exception_ptr error = std::current_exception();
       end();
       static_cast<Receiver&&>(receiver_).set_error(static_cast<std::exception_ptr&&>(error));
+    } else if constexpr (Whole) {
+      std::terminate();
     } else {
       const error_code ec = beck::detail::code_of_current_exception();
       end();
@@ -322,7 +357,11 @@ class op_state : beck::detail::sender_wait {
   Place place_;
   Receiver receiver_;
   [[no_unique_address]] stop_part<stop_token_of_t<env>, op_state, stoppable> stops_;
+  [[no_unique_address]] std::conditional_t<may_fail_late, late_exception, no_late_exception> late_;
 };
+
+template <class Op>
+inline constexpr bool has_home = std::is_base_of_v<beck::detail::io_op, Op>;
 
 /// `Placed`: it is known where the sender completes.
 template <class Place, bool Whole, bool Placed>
@@ -336,29 +375,30 @@ class [[nodiscard]] op_sender {
 
   template <class Self, class... Env>
   static consteval auto get_completion_signatures() noexcept {
-    return typename signatures_for<operation, Whole>::type();
+    return typename signatures_for<Place, Whole>::type();
   }
   template <class Receiver>
   op_state<Place, Whole, std::decay_t<Receiver>> connect(Receiver&& receiver) && {
     return {static_cast<Place&&>(place_), static_cast<any_io_executor&&>(home_),
-            std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
+            static_cast<Receiver&&>(receiver)};
   }
   template <class Receiver>
   op_state<Place, Whole, std::decay_t<Receiver>> connect(Receiver&& receiver) const&
     requires std::copy_constructible<Place>
   {
-    return {Place(place_), home_, std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
+    return {place_, home_, static_cast<Receiver&&>(receiver)};
   }
   auto get_env() const noexcept {
     if constexpr (Placed) {
-      return completes_on(home_);
+      return results_on(home_);
     } else {
       return completes_anywhere();
     }
   }
 
-  /// Whether a task may await the operation instead: nobody has said where that is to start.
-  static constexpr bool may_be_released = throws_nothing<operation> || !Placed;
+  /// Whether a task may await the operation instead: it runs where its object is, or nobody has
+  /// said where that is to start.
+  static constexpr bool may_be_released = has_home<operation> || !Placed;
   /// Returns the operation, for a task that awaits the sender.
   operation release() && { return static_cast<operation&&>(place_.make()); }
 
@@ -366,9 +406,6 @@ class [[nodiscard]] op_sender {
   Place place_;
   any_io_executor home_;
 };
-
-template <class Op>
-inline constexpr bool has_home = std::is_base_of_v<beck::detail::io_op, Op>;
 
 /// A callable that makes an awaitable.
 template <class F>

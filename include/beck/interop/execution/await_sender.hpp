@@ -3,6 +3,7 @@
 // runs, wherever the sender completes.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/detail/initiating_call.hpp>
 #include <beck/interop/execution/as_sender.hpp>
@@ -124,6 +125,9 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
   explicit awaited_sender(Sender&& sender) : sender_(static_cast<Sender&&>(sender)) {}
   /// Moves one that was not awaited.
   awaited_sender(awaited_sender&& other) : sender_(static_cast<Sender&&>(other.sender_)) {}
+  ~awaited_sender() {
+    if (state_ && result_.index() == 0) abandon();
+  }
 
   static constexpr bool await_ready() noexcept { return false; }
   template <class Promise>
@@ -175,6 +179,15 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
     const initiating_call call(this);
     state_->start();
     return call.result() == initiating_call::outcome::completed;
+  }
+  /// Ends a wait whose task is being destroyed: a sender may complete inside the request of a stop.
+  void abandon() noexcept {
+    const initiating_call call(this);
+    source_->request_stop();
+    BECK_ASSERT(
+        call.result() == initiating_call::outcome::completed,
+        "a task was destroyed while a sender that it awaits runs elsewhere; join it before");
+    scope_->executor().on_work_finished();
   }
   error_code stop_error() noexcept {
     return beck::detail::make_error(scope_->stop_requested() ? scope_->stop_result()

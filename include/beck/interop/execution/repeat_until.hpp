@@ -5,7 +5,7 @@
 #pragma once
 
 #include <beck/detail/initiating_call.hpp>
-#include <beck/interop/execution/vocabulary.hpp>
+#include <beck/interop/execution/scheduler.hpp>
 #include <beck/run/post.hpp>
 #include <exception>
 #include <optional>
@@ -67,11 +67,19 @@ class repeat_state : beck::detail::queue_entry {
       if (outcome_ != outcome::again) return finish();
       if (where == nullptr || where != beck::detail::runner::current()) continue;
       if (where->budget() == before && where->spend(beck::detail::runner::memory_weight)) continue;
-      if (where->budget() == 0 && where->ambient != nullptr) {
-        const any_io_executor here = where->ambient->executor();
-        return here.post(this);
-      }
+      if (where->budget() != 0) continue;
+      if (const any_io_executor here = executor_here(*where)) return here.post(this);
     }
+  }
+  /// Returns the executor on which the loop goes on: that of the receiver's scheduler, if it is one
+  /// of beck and this thread is inside it, else that of the context.
+  any_io_executor executor_here(const beck::detail::runner& where) const noexcept {
+    using env = env_of_t<Receiver>;
+    if constexpr (requires(const env& e) { executor_of(e.query(get_start_scheduler_t())); }) {
+      any_io_executor start = executor_of(get_env(receiver_).query(get_start_scheduler_t()));
+      if (start.running_in_this_thread()) return start;
+    }
+    return where.ambient != nullptr ? where.ambient->executor() : any_io_executor();
   }
   /// Starts the child. Returns whether it has completed inside start().
   bool is_completed_by_start() noexcept {
@@ -208,8 +216,9 @@ class [[nodiscard]] repeat_sender {
 /// for ever. `child` is connected as a const lvalue, so that an operation of beck takes the form
 /// as_sender([...] { return operation; }). An error or a stop of the child ends the loop.
 /// Stack: bounded, also if the child always completes inside start(). Fairness: inside an executor
-/// of beck the rounds cost budget; without budget the loop goes through the queue of the context
-/// (of the context, not the strand, that runs it). On other threads it does not give way.
+/// of beck the rounds cost budget; without budget the loop goes through the queue of the receiver's
+/// start scheduler, if that is of beck and runs it, else of the context (of the context, not the
+/// strand, that runs it). On other threads it does not give way.
 template <detail::any_sender Child>
 auto repeat_until(Child child) {
   return detail::repeat_sender<Child>(static_cast<Child&&>(child));

@@ -25,6 +25,15 @@ class completes_on {
  private:
   any_io_executor home_;
 };
+/// The attributes of a sender that sends values and errors on an executor of beck. Where it sends
+/// set_stopped is not said: inside start(), if the stop was requested before.
+class results_on : completes_on {
+ public:
+  using completes_on::completes_on;
+  template <class Completion>
+    requires(!std::is_same_v<Completion, set_stopped_t>)
+  scheduler query(get_completion_scheduler_t<Completion> which, auto&&...) const noexcept;
+};
 /// The attributes of a sender of which that is not known before it starts.
 struct completes_anywhere {};
 
@@ -128,6 +137,12 @@ template <class Completion>
 scheduler detail::completes_on::query(get_completion_scheduler_t<Completion>,
                                       auto&&...) const noexcept {
   return scheduler(home_);
+}
+template <class Completion>
+  requires(!std::is_same_v<Completion, set_stopped_t>)
+scheduler detail::results_on::query(get_completion_scheduler_t<Completion> which,
+                                    auto&&...) const noexcept {
+  return completes_on::query(which);
 }
 
 /// Returns the scheduler of an executor, or of an object that has one: a context, a strand, a pool.
