@@ -371,3 +371,38 @@ CONFORMANCE_ON(::beck::test::kernel, "asio::ssl: the blocking functions") {
   CHECK_FALSE(ec);
   peer.join();
 }
+
+CONFORMANCE_ON(::beck::test::kernel, "asio::ssl: a stream has the default token of its transport") {
+  using token = asio::as_tuple_t<asio::use_awaitable_t<>>;
+  using client_stream = token::as_default_on_t<ssl::stream<plain_socket>>;
+  ssl::context server = server_settings();
+  ssl::context client = client_settings();
+  asio::io_context ctx(context_options());
+  ssl_pair<client_stream::next_layer_type> pair(ctx, server, client);
+  static_assert(std::is_same_v<decltype(pair.client), client_stream>);
+  std::string answer(2, '\0');
+  asio::error_code last;
+  run_all(
+      ctx,
+      [&]() -> asio::awaitable<void> {
+        co_await pair.server.async_handshake(ssl::stream_base::server);
+        char bytes[3];
+        co_await asio::async_read(pair.server, asio::buffer(bytes));
+        co_await asio::async_write(pair.server, asio::buffer("ok", 2));
+        co_await pair.server.async_shutdown(asio::as_tuple(asio::use_awaitable));
+      },
+      [&]() -> asio::awaitable<void> {
+        auto [shaken] = co_await pair.client.async_handshake(ssl::stream_base::client);
+        CHECK_FALSE(shaken);
+        auto [ec, sent] = co_await pair.client.async_write_some(asio::buffer("hey", 3));
+        CHECK(sent == 3);
+        auto [failure, bytes] = co_await asio::async_read(pair.client, asio::buffer(answer));
+        CHECK(bytes == 2);
+        auto [end, none] = co_await pair.client.async_read_some(asio::buffer(answer));
+        last = end;
+        auto [closed] = co_await pair.client.async_shutdown();
+        CHECK_FALSE(closed);
+      });
+  CHECK(answer == "ok");
+  CHECK(last == asio::error::eof);
+}

@@ -43,11 +43,18 @@ class basic_datagram_socket
   struct rebind_executor {
     using other = basic_datagram_socket<Protocol, Other>;
   };
+  /// The socket itself, for templates that also take streams in layers.
+  using lowest_layer_type = basic_datagram_socket;
 
   static constexpr message_flags message_peek = 2;          ///< leaves the datagram there
   static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
 
   using base::base;
+
+  /// Returns the socket.
+  lowest_layer_type& lowest_layer() noexcept { return *this; }
+  /// As above.
+  const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
   // Beside these: options whose number depends on the version of IP.
   using base::get_option;

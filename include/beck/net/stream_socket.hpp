@@ -22,8 +22,15 @@ class basic_stream_socket
   struct rebind_executor {
     using other = basic_stream_socket<Protocol, Other>;
   };
+  /// The socket itself, for templates that also take streams in layers.
+  using lowest_layer_type = basic_stream_socket;
 
   using base::base;
+
+  /// Returns the socket.
+  lowest_layer_type& lowest_layer() noexcept { return *this; }
+  /// As above.
+  const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
   /// Sends at least one byte, as write_some(). Returns the number of bytes sent; throws io_error on
   /// failure.

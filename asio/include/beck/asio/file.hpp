@@ -7,6 +7,7 @@
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/file/stream_file.hpp>
+#include <beck/interop/default_token.hpp>
 
 BECK_ASIO_BEGIN
 

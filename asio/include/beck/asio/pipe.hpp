@@ -4,6 +4,7 @@
 
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/interop/default_token.hpp>
 #include <beck/io/pipe.hpp>
 
 BECK_ASIO_BEGIN

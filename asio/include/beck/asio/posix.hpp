@@ -6,6 +6,7 @@
 
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/interop/default_token.hpp>
 #include <beck/io/stream_descriptor.hpp>
 
 BECK_ASIO_BEGIN

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include <beck/asio/config.hpp>
+#include <beck/interop/default_token.hpp>
 #include <beck/io/signal_set.hpp>
 
 BECK_ASIO_BEGIN

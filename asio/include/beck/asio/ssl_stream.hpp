@@ -258,7 +258,8 @@ class stream : public stream_base {
   using lowest_layer_type =
       std::remove_reference_t<decltype(lowest_of(std::declval<next_layer_type&>()))>;
   /// The executor of the transport.
-  using executor_type = typename lowest_layer_type::executor_type;
+  using executor_type =
+      std::remove_cvref_t<decltype(std::declval<next_layer_type&>().get_executor())>;
   /// The same type over a transport with another executor.
   template <class Other>
   struct rebind_executor {
@@ -289,7 +290,7 @@ class stream : public stream_base {
   ~stream() { close(); }
 
   /// Returns the executor of the transport.
-  executor_type get_executor() noexcept { return lowest_layer().get_executor(); }
+  executor_type get_executor() noexcept { return next_layer_.get_executor(); }
   /// Returns OpenSSL's object, which the stream keeps owning.
   native_handle_type native_handle() noexcept { return engine_->native_handle(); }
   /// Returns the transport.
@@ -343,7 +344,7 @@ class stream : public stream_base {
     return ec;
   }
   /// Starts the handshake. `token` takes (error_code).
-  template <class Token = beck::deferred_t>
+  template <class Token = beck::default_completion_token_t<executor_type>>
     requires(!beck::const_buffer_sequence<std::remove_cvref_t<Token>>)
   auto async_handshake(handshake_type type, Token&& token = Token()) {
     return start<void(error_code), Token>(detail::handshake_call(type), token);
@@ -351,7 +352,8 @@ class stream : public stream_base {
   /// As above, with input that was read from the transport before. `token` takes (error_code,
   /// std::size_t): the number of its bytes that were used; the stream keeps what follows the
   /// handshake.
-  template <beck::const_buffer_sequence Buffers, class Token = beck::deferred_t>
+  template <beck::const_buffer_sequence Buffers,
+            class Token = beck::default_completion_token_t<executor_type>>
   auto async_handshake(handshake_type type, const Buffers& buffers, Token&& token = Token()) {
     return start<void(error_code, std::size_t), Token>(
         detail::buffered_handshake_call<Buffers>(type, buffers), token);
@@ -367,7 +369,7 @@ class stream : public stream_base {
     return ec;
   }
   /// Starts a shutdown. `token` takes (error_code).
-  template <class Token = beck::deferred_t>
+  template <class Token = beck::default_completion_token_t<executor_type>>
   auto async_shutdown(Token&& token = Token()) {
     return start<void(error_code), Token>(detail::shutdown_call(), token);
   }
@@ -385,7 +387,8 @@ class stream : public stream_base {
     return perform(detail::write_call_of<Buffers>(buffers), ec);
   }
   /// Starts sending at least one byte. `token` takes (error_code, std::size_t).
-  template <beck::const_buffer_sequence Buffers, class Token = beck::deferred_t>
+  template <beck::const_buffer_sequence Buffers,
+            class Token = beck::default_completion_token_t<executor_type>>
   auto async_write_some(const Buffers& buffers, Token&& token = Token()) {
     return start<void(error_code, std::size_t), Token>(detail::write_call_of<Buffers>(buffers),
                                                        token);
@@ -403,7 +406,8 @@ class stream : public stream_base {
     return perform(detail::read_call(buffers), ec);
   }
   /// Starts receiving at least one byte. `token` takes (error_code, std::size_t).
-  template <beck::mutable_buffer_sequence Buffers, class Token = beck::deferred_t>
+  template <beck::mutable_buffer_sequence Buffers,
+            class Token = beck::default_completion_token_t<executor_type>>
   auto async_read_some(const Buffers& buffers, Token&& token = Token()) {
     return start<void(error_code, std::size_t), Token>(detail::read_call(buffers), token);
   }

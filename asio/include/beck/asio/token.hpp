@@ -5,12 +5,14 @@
 #include <beck/asio/async_result.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/interop/deferred_chain.hpp>
 #include <beck/run/any_completion_handler.hpp>
 #include <beck/run/append.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/cancellation.hpp>
 #include <beck/run/compose.hpp>
+#include <beck/run/default_completion_token.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/redirect_error.hpp>
 
@@ -38,6 +40,8 @@ using beck::completion_signature_of_t;
 using beck::completion_token_for;
 using beck::consign;
 using beck::consign_t;
+using beck::default_completion_token;
+using beck::default_completion_token_t;
 using beck::deferred;
 using beck::deferred_t;
 using beck::executor_binder;
@@ -59,7 +63,8 @@ auto async_compose(Implementation&& implementation, std::type_identity_t<Token>&
 }
 
 /// The token that drops the result, an exception of a coroutine too, as in Asio.
-struct detached_t {
+struct detached_t : beck::detail::may_be_default<detached_t> {
+  constexpr detached_t() noexcept = default;
   /// Drops the results.
   template <class... A>
   void operator()(A&&...) const noexcept {}

@@ -4,6 +4,7 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/ip.hpp>
+#include <beck/interop/default_token_net.hpp>
 #include <beck/net/udp.hpp>
 
 BECK_ASIO_BEGIN
