@@ -120,8 +120,8 @@ any_io_executor home_of(const Op& op) noexcept {
   }
 }
 
-/// The place of an awaitable that exists when the sender is connected. What has something to destroy
-/// (frames, scopes, timers) goes before the completion.
+/// The place of an awaitable that exists when the sender is connected. What has something to
+/// destroy (frames, scopes, timers) goes before the completion.
 template <class Op>
 class one_shot {
   static constexpr bool has_end = !std::is_trivially_destructible_v<Op>;
