@@ -364,3 +364,74 @@ CONFORMANCE("sync_wait runs the context until a sender has completed") {
   CHECK(ex::sync_wait(ctx, ex::as_sender(sum(ctx, 20, 22), ctx)) == 42);
   CHECK_FALSE(ex::sync_wait(ctx, ex::scheduler_of(ctx).schedule_after(1ms)).error());
 }
+
+namespace {
+
+/// A stop token of another library, which counts the callbacks that are registered.
+struct counted_token {
+  template <class F>
+  struct callback_type {
+    callback_type(counted_token token, F) : registered(token.registered) { ++*registered; }
+    callback_type(const callback_type&) = delete;
+    ~callback_type() { --*registered; }
+    int* registered;
+  };
+  static bool stop_requested() noexcept { return false; }
+  static bool stop_possible() noexcept { return true; }
+  int* registered;
+};
+struct counted_env {
+  counted_token token;
+  auto query(ex::get_stop_token_t) const noexcept { return token; }
+};
+/// Notes how many callbacks are registered when it is told.
+struct notes_registrations {
+  using receiver_concept = ex::receiver_tag;
+  counted_token token;
+  int* seen;
+  void set_value(auto&&...) noexcept { *seen = *token.registered; }
+  void set_error(auto&&) noexcept { *seen = *token.registered; }
+  void set_stopped() noexcept { *seen = *token.registered; }
+  counted_env get_env() const noexcept { return {token}; }
+};
+
+/// Each level starts a sender inside the task of the level above.
+beck::task<int> nested_senders(beck::io_context& ctx, int n) {
+  if (n == 0) co_return 0;
+  const int below = co_await ex::from_sender(ex::as_sender(nested_senders(ctx, n - 1), ctx));
+  co_return below + 1;
+}
+
+}  // namespace
+
+CONFORMANCE(
+    "the stop callback is registered while the operation waits, and not in its completion") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  int registered = 0, after_value = -1, after_error = -1;
+  auto one = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                         notes_registrations{{&registered}, &after_value});
+  one.start();
+  ctx.poll();
+  CHECK(registered == 1);
+  beck::async_write(pair.a, beck::buffer("x", 1), beck::detached);
+  ctx.run();
+  ctx.restart();
+  CHECK(after_value == 0);
+  auto two = ex::connect(ex::as_sender(throws_something(ctx), ctx),
+                         notes_registrations{{&registered}, &after_error});
+  two.start();
+  ctx.run();
+  CHECK(after_error == 0);
+}
+
+CONFORMANCE("senders inside the tasks of senders need no stack of their depth") {
+  beck::io_context ctx(context_options());
+  constexpr int levels = 100'000;
+  completion_notes told;
+  auto state = ex::connect(ex::as_sender(nested_senders(ctx, levels), ctx), noting_receiver(told));
+  beck::post(ctx, [&] { state.start(); });
+  ctx.run();
+  CHECK(told.bytes == levels);
+}
