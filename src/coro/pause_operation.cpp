@@ -49,7 +49,6 @@ void pause_operation::resume(queue_entry* entry, runner* where) {
   if (where == nullptr) return;  // the waiter belongs to its tree, which destroys it
   ++where->counters.delivered;
   auto& self = *static_cast<pause_operation*>(entry);
-  self.timer_.disarm();
   self.scope_->resume(self.waiting_, *where);
 }
 

@@ -24,7 +24,10 @@ class [[nodiscard]] pause_operation : private queue_entry {
   void suspend_in(continuation waiting, scope& environment) noexcept;
   /// operation_aborted or timeout after a stop; operation_not_supported if the executor has no
   /// clock; not_enough_memory.
-  io_result<> await_resume() const noexcept { return io_result<>(error_); }
+  io_result<> await_resume() noexcept {
+    timer_.disarm();  // here, where the start has certainly returned
+    return io_result<>(error_);
+  }
 
  private:
   static void expired(void* self, stop_walk& stops) noexcept;

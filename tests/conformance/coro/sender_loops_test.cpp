@@ -8,10 +8,12 @@
 #include <beck/run/strand.hpp>
 #include <beck/run/thread_pool.hpp>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "support/context_options.hpp"
@@ -162,4 +164,97 @@ CONFORMANCE_ON(beck::test::kernel, "senders on a pool and on a strand over it") 
   pool.join();
   CHECK(told.values == 400);
   CHECK(told.all() == 400);
+}
+
+namespace {
+
+/// A state that is stopped from outside.
+template <class Sender>
+class stoppable_state {
+ public:
+  stoppable_state(Sender sender, beck::test::counts& told)
+      : state_(ex::connect(std::move(sender), beck::test::counting{&told, {source_.get_token()}})) {
+  }
+  void start() { state_.start(); }
+  void stop() { source_.request_stop(); }
+
+ private:
+  ex::inplace_stop_source source_;
+  state_of<Sender, beck::test::counting> state_;
+};
+
+/// Starts what `make` returns, again and again, and stops it from this thread, sooner or later.
+template <class Make>
+class stopped_crowd {
+ public:
+  explicit stopped_crowd(Make make) {
+    for (int i = 0; i < size; ++i) {
+      states_.emplace_back(make(i), told).start();
+      for (int k = 0; k < i % 10; ++k) std::this_thread::yield();
+      if (i % 3 != 0) states_.back().stop();
+    }
+    for (auto& each : states_) each.stop();
+  }
+  static constexpr int size = 300;
+  beck::test::counts told;
+
+ private:
+  std::deque<stoppable_state<std::invoke_result_t<Make&, int>>> states_;
+};
+
+beck::task<int> hop_twice(beck::any_io_executor where) {
+  co_await beck::post(where);
+  co_await beck::post(where);
+  co_return 1;
+}
+
+/// Crowds of tasks, of loops, and of pauses if there is a clock, on `where`; `join` ends its
+/// threads.
+template <class Join>
+void check_crowds_on(beck::any_io_executor where, bool has_clock, Join join) {
+  stopped_crowd tasks([&](int) { return ex::as_sender(hop_twice(where), where); });
+  stopped_crowd loops([&](int i) {
+    return ex::repeat_until(ex::as_sender(
+        [where, i, round = 0]() mutable {
+          return [](beck::any_io_executor on, bool is_last) -> beck::task<bool> {
+            co_await beck::post(on);
+            co_return is_last;
+          }(where, ++round == i % 8 + 1);
+        },
+        where));
+  });
+  stopped_crowd pauses([&](int i) {
+    return ex::scheduler(where).schedule_after(std::chrono::microseconds(i % 60));
+  });
+  join();
+  for (const beck::test::counts* each : {&tasks.told, &loops.told, &pauses.told}) {
+    CHECK(each->all() == tasks.size);
+  }
+  CHECK(tasks.told.errors + loops.told.errors == 0);
+  if (has_clock) CHECK(pauses.told.errors == 0);
+}
+
+}  // namespace
+
+CONFORMANCE_ON(beck::test::kernel, "stops from another thread on a pool, and on its strand") {
+  for (const bool in_strand : {false, true}) {
+    beck::thread_pool pool(2);
+    const beck::any_io_executor whole(pool.get_executor());
+    check_crowds_on(in_strand ? beck::any_io_executor(beck::make_strand(pool)) : whole, false,
+                    [&] { pool.join(); });
+  }
+}
+
+CONFORMANCE_ON(beck::test::epoll, "stops from another thread where two threads run a context") {
+  for (const bool in_strand : {false, true}) {
+    beck::io_context ctx(context_options({.threads = 2}));
+    auto guard = beck::make_work_guard(ctx);
+    std::thread one([&] { ctx.run(); }), two([&] { ctx.run(); });
+    const beck::any_io_executor whole(ctx.get_executor());
+    check_crowds_on(in_strand ? beck::any_io_executor(beck::make_strand(ctx)) : whole, true, [&] {
+      guard.reset();
+      one.join();
+      two.join();
+    });
+  }
 }

@@ -40,7 +40,94 @@ beck::task<int> throws_something(beck::io_context& ctx) {
   throw std::runtime_error("something");
 }
 
+/// Takes a whole result, and no error.
+struct takes_result {
+  using receiver_concept = ex::receiver_tag;
+  completion_notes* told;
+  void set_value(beck::io_result<std::size_t> whole) noexcept {
+    ++told->values;
+    told->bytes = *whole;
+    told->error = whole.error();
+  }
+  void set_stopped() noexcept { ++told->stops; }
+};
+
+template <class Sender, class Completion>
+concept says_where =
+    requires(const Sender& s) { s.get_env().query(ex::get_completion_scheduler_t<Completion>()); };
+using read_sender = decltype(ex::as_sender(
+    std::declval<beck::test::stream_socket&>().async_read_some(beck::mutable_buffer())));
+static_assert(says_where<read_sender, ex::set_value_t>);
+static_assert(says_where<read_sender, ex::set_error_t>);
+static_assert(!says_where<read_sender, ex::set_stopped_t>, "it may be inside start()");
+
+/// A sender of another library that completes when a stop is requested, inside the request.
+struct until_stopped {
+  using sender_concept = ex::sender_tag;
+  template <class Self, class... Env>
+  static consteval auto get_completion_signatures() {
+    return ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>();
+  }
+  template <class Receiver>
+  struct state {
+    using operation_state_concept = ex::operation_state_tag;
+    struct on_stop {
+      state* self;
+      void operator()() const noexcept {
+        ++*self->stops;
+        std::move(self->receiver).set_stopped();
+      }
+    };
+    state(Receiver r, int* count) : receiver(std::move(r)), stops(count) {}
+    state(state&&) = delete;
+    void start() & noexcept {
+      callback.emplace(receiver.get_env().query(ex::get_stop_token_t()), on_stop{this});
+    }
+    Receiver receiver;
+    int* stops;
+    std::optional<ex::stop_callback_for_t<ex::inplace_stop_token, on_stop>> callback;
+  };
+  template <class Receiver>
+  state<Receiver> connect(Receiver r) && {
+    return {std::move(r), stops};
+  }
+  int* stops;
+};
+
 }  // namespace
+
+CONFORMANCE("the whole result of a read needs no receiver of errors") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  completion_notes told;
+  auto state = ex::connect(ex::as_result_sender(pair.b.async_read_some(beck::buffer(space))),
+                           takes_result{&told});
+  state.start();
+  pair.a.close();
+  ctx.run();
+  CHECK(told.values == 1);
+  CHECK(told.error == beck::error::eof);
+}
+
+CONFORMANCE("a task that is destroyed stops the sender that it awaits") {
+  int stops = 0;
+  bool went_on = false;
+  {
+    beck::io_context ctx(context_options());
+    beck::co_spawn(
+        ctx,
+        [&]() -> beck::task<> {
+          co_await ex::from_sender(until_stopped{&stops});
+          went_on = true;
+        },
+        beck::detached);
+    ctx.poll();
+    CHECK(stops == 0);
+  }
+  CHECK(stops == 1);
+  CHECK_FALSE(went_on);
+}
 
 CONFORMANCE("a read as a sender sends its bytes, its error, and the whole result if asked") {
   beck::io_context ctx(context_options());
@@ -276,4 +363,75 @@ CONFORMANCE("sync_wait runs the context until a sender has completed") {
   beck::io_context ctx(context_options());
   CHECK(ex::sync_wait(ctx, ex::as_sender(sum(ctx, 20, 22), ctx)) == 42);
   CHECK_FALSE(ex::sync_wait(ctx, ex::scheduler_of(ctx).schedule_after(1ms)).error());
+}
+
+namespace {
+
+/// A stop token of another library, which counts the callbacks that are registered.
+struct counted_token {
+  template <class F>
+  struct callback_type {
+    callback_type(counted_token token, F) : registered(token.registered) { ++*registered; }
+    callback_type(const callback_type&) = delete;
+    ~callback_type() { --*registered; }
+    int* registered;
+  };
+  static bool stop_requested() noexcept { return false; }
+  static bool stop_possible() noexcept { return true; }
+  int* registered;
+};
+struct counted_env {
+  counted_token token;
+  auto query(ex::get_stop_token_t) const noexcept { return token; }
+};
+/// Notes how many callbacks are registered when it is told.
+struct notes_registrations {
+  using receiver_concept = ex::receiver_tag;
+  counted_token token;
+  int* seen;
+  void set_value(auto&&...) noexcept { *seen = *token.registered; }
+  void set_error(auto&&) noexcept { *seen = *token.registered; }
+  void set_stopped() noexcept { *seen = *token.registered; }
+  counted_env get_env() const noexcept { return {token}; }
+};
+
+/// Each level starts a sender inside the task of the level above.
+beck::task<int> nested_senders(beck::io_context& ctx, int n) {
+  if (n == 0) co_return 0;
+  const int below = co_await ex::from_sender(ex::as_sender(nested_senders(ctx, n - 1), ctx));
+  co_return below + 1;
+}
+
+}  // namespace
+
+CONFORMANCE(
+    "the stop callback is registered while the operation waits, and not in its completion") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  int registered = 0, after_value = -1, after_error = -1;
+  auto one = ex::connect(ex::as_sender(pair.b.async_read_some(beck::buffer(space))),
+                         notes_registrations{{&registered}, &after_value});
+  one.start();
+  ctx.poll();
+  CHECK(registered == 1);
+  beck::async_write(pair.a, beck::buffer("x", 1), beck::detached);
+  ctx.run();
+  ctx.restart();
+  CHECK(after_value == 0);
+  auto two = ex::connect(ex::as_sender(throws_something(ctx), ctx),
+                         notes_registrations{{&registered}, &after_error});
+  two.start();
+  ctx.run();
+  CHECK(after_error == 0);
+}
+
+CONFORMANCE("senders inside the tasks of senders need no stack of their depth") {
+  beck::io_context ctx(context_options());
+  constexpr int levels = 100'000;
+  completion_notes told;
+  auto state = ex::connect(ex::as_sender(nested_senders(ctx, levels), ctx), noting_receiver(told));
+  beck::post(ctx, [&] { state.start(); });
+  ctx.run();
+  CHECK(told.bytes == levels);
 }

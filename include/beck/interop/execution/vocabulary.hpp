@@ -210,7 +210,8 @@ auto stop_token_in(const Env& env) noexcept {
 
 /// Whether a receiver with this environment can request a stop.
 template <class Env>
-inline constexpr bool can_stop = !requires { requires !stop_token_of_t<Env>::stop_possible(); };
+inline constexpr bool can_stop =
+    !requires { requires std::bool_constant<(!stop_token_of_t<Env>::stop_possible())>::value; };
 
 template <class Signature, class List>
 inline constexpr bool has_signature = false;
