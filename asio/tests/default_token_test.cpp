@@ -15,6 +15,7 @@
 #include <asio/default_completion_token.hpp>
 #include <asio/deferred.hpp>
 #include <asio/detached.hpp>
+#include <asio/detail/noncopyable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/read.hpp>
@@ -67,6 +68,8 @@ using timer_type = token::as_default_on_t<asio::steady_timer>;
 static_assert(std::is_same_v<asio::default_completion_token_t<socket_type::executor_type>, token>);
 static_assert(
     std::is_same_v<asio::default_completion_token<asio::any_io_executor>::type, asio::deferred_t>);
+class kept : asio::detail::noncopyable {};
+static_assert(std::is_default_constructible_v<kept> && !std::is_copy_constructible_v<kept>);
 static_assert(std::is_same_v<timer_type::clock_type, std::chrono::steady_clock>);
 
 asio::awaitable<void> echo(socket_type socket) {
