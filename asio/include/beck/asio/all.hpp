@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <deque>
