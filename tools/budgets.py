@@ -6,6 +6,7 @@ documentation costs a compiler nothing and must not compete with code.
 
 usage: budgets.py [ROOT]
 
+The facade of asio/ counts with <asio.hpp> and with the narrow headers of an echo server.
 The base is a file with <system_error> and <coroutine> alone; budgets are lines above it. interop/ is exempt.
 Prints a table and file: message for each breach; exits with 1 if there is one.
 """
@@ -24,12 +25,17 @@ HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
+# Under Asio's names programs expect parts of the standard library from headers: <chrono>, <thread>, <iostream>, ...
+FACADE_ECHO_LINES_MAX = 37200  # 25,500 of them are standard headers
+FACADE_LINES_MAX = 62000  # 48,800 of them
+FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 
 def count_lines(source, include, compiler="g++"):
     """The preprocessed lines of code of a source text."""
-    folders = ["-I", str(include), "-I", str(include.parent / "examples")]
+    folders = [part for name in (include, include.parent / "asio" / "include", include.parent / "examples")
+               for part in ("-I", str(name))]
     command = [compiler, "-std=c++20", "-O2", "-E", *folders, "-x", "c++", "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True)
     if done.returncode != 0:
@@ -48,6 +54,13 @@ def budget_of(header):
     return larger.get(header, HEADER_LINES_MAX)
 
 
+def facade_echo(root):
+    """The includes of an echo server in Asio's names, with the headers that asio/headers.txt maps them to."""
+    lines = (line.split() for line in (root / "asio" / "headers.txt").read_text().splitlines())
+    header_of = {line[0]: line[1] for line in lines if len(line) == 2}
+    return "".join(f"#include <beck/asio/{header_of[name + '.hpp']}>\n" for name in FACADE_ECHO_HEADERS)
+
+
 def plan(root):
     """What is measured: (name, source text, budget)."""
     include = root / "include"
@@ -57,6 +70,9 @@ def plan(root):
         yield header, f"#include <{header}>\n", budget_of(header)
     for path in sorted((root / "examples").glob("echo*.cpp")):
         yield path.relative_to(root).as_posix(), path.read_text(), ECHO_LINES_MAX
+    if (root / "asio").is_dir():
+        yield "an echo server over asio/", facade_echo(root), FACADE_ECHO_LINES_MAX
+        yield "asio.hpp", "#include <beck/asio/all.hpp>\n", FACADE_LINES_MAX
 
 
 def main(root):

@@ -35,7 +35,7 @@ DETAIL = {
     """,
     "run": """
         awaited_result block continuation deadline_scope frame_end initiating_call inner_scope
-        launch loop_command many_results operation_executor queue_entry reports_error
+        executor_with_token launch loop_command many_results operation_executor queue_entry reports_error
         result_slot runner schedule_operation scope sender_wait throws_error timer_entry
         token_adapter token_scope
     """,

@@ -9,14 +9,17 @@
 #include <type_traits>
 
 #include <asio/as_tuple.hpp>
+#include <asio/basic_socket.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/connect.hpp>
 #include <asio/default_completion_token.hpp>
 #include <asio/deferred.hpp>
 #include <asio/detached.hpp>
+#include <asio/detail/noncopyable.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <asio/ip/udp.hpp>
 #include <asio/read.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/system_timer.hpp>
@@ -67,6 +70,12 @@ using timer_type = token::as_default_on_t<asio::steady_timer>;
 static_assert(std::is_same_v<asio::default_completion_token_t<socket_type::executor_type>, token>);
 static_assert(
     std::is_same_v<asio::default_completion_token<asio::any_io_executor>::type, asio::deferred_t>);
+static_assert(std::is_base_of_v<asio::basic_socket<tcp>, tcp::socket>);
+static_assert(std::is_base_of_v<asio::basic_socket<asio::ip::udp>, asio::ip::udp::socket>);
+static_assert(noexcept(asio::system_category()) &&
+              std::is_same_v<decltype(asio::system_category()), const asio::error_category&>);
+class kept : asio::detail::noncopyable {};
+static_assert(std::is_default_constructible_v<kept> && !std::is_copy_constructible_v<kept>);
 static_assert(std::is_same_v<timer_type::clock_type, std::chrono::steady_clock>);
 
 asio::awaitable<void> echo(socket_type socket) {
@@ -194,6 +203,10 @@ CONFORMANCE_ON(::beck::test::kernel, "the lowest layer of a socket is the socket
   tcp::acceptor acceptor(context, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   tcp::socket plain(context);
   CHECK(&plain.lowest_layer() == &plain);
+  asio::basic_socket<tcp>& base = plain;
+  base.open(tcp::v4());
+  base.set_option(tcp::no_delay(true));
+  base.close();
   CHECK(bottom(plain, acceptor.local_endpoint()) == sizeof plain);
   CHECK_FALSE(plain.is_open());
   socket_type with_token(context);

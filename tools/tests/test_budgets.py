@@ -10,13 +10,20 @@ import budgets
 
 
 class Budgets(unittest.TestCase):
-    def run_on(self, **headers):
+    def run_on(self, facade=None, **headers):
         out = io.StringIO()
         with tempfile.TemporaryDirectory() as folder:
             for name, text in headers.items():
                 path = Path(folder, "include/beck", name.replace("__", "/") + ".hpp")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
+            if facade is not None:
+                path = Path(folder, "asio/include/beck/asio")
+                path.mkdir(parents=True)
+                for name in ("one.hpp", "all.hpp"):
+                    (path / name).write_text(facade)
+                lines = (f"{name}.hpp  one.hpp\n" for name in budgets.FACADE_ECHO_HEADERS)
+                Path(folder, "asio/headers.txt").write_text("".join(lines) + "spawn.hpp  !  use something else\n")
             with contextlib.redirect_stdout(out):
                 status = budgets.main(Path(folder))
         return status, out.getvalue()
@@ -37,6 +44,15 @@ class Budgets(unittest.TestCase):
         over = within + "int a;\n"
         self.assertEqual(self.run_on(beck=within, interop__a=budgets.BASE + "int a;\n" * 40000)[0], 0)
         self.assertEqual(self.run_on(beck=over)[0], 1)
+
+    def test_an_echo_server_over_the_facade_and_the_whole_of_it_have_budgets(self):
+        once = "#pragma once\n" + budgets.BASE
+        status, output = self.run_on(io__a="int a;\n", facade=once + "extern int a;\n" * budgets.FACADE_ECHO_LINES_MAX)
+        self.assertEqual(status, 0)
+        status, output = self.run_on(io__a="int a;\n", facade=once + "extern int a;\n" * (budgets.FACADE_LINES_MAX + 1))
+        self.assertEqual(status, 1)
+        self.assertIn("an echo server over asio/: ", output)
+        self.assertIn(f"asio.hpp: {budgets.FACADE_LINES_MAX + 1} ", output)
 
     def test_documentation_does_not_count(self):
         documented = budgets.BASE + "// why\n\nint a;\n" * budgets.HEADER_LINES_MAX

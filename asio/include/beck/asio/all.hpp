@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -45,6 +46,7 @@
 #include <beck/asio/ip.hpp>
 #include <beck/asio/local.hpp>
 #include <beck/asio/multicast.hpp>
+#include <beck/asio/noncopyable.hpp>
 #include <beck/asio/pipe.hpp>
 #include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>

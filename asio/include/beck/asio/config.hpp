@@ -23,6 +23,8 @@
 /// The macros that programs test: the version of Asio whose names these are, and its features.
 #if defined(BECK_ASIO_BOOST)
 #define BOOST_ASIO_VERSION 103802
+#define BOOST_ASIO_NOEXCEPT noexcept
+#define BOOST_ASIO_ERROR_CATEGORY_NOEXCEPT noexcept
 #define BOOST_ASIO_HAS_CO_AWAIT 1
 #define BOOST_ASIO_HAS_LOCAL_SOCKETS 1
 #define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
@@ -33,6 +35,8 @@
 #define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #else
 #define ASIO_VERSION 103802
+#define ASIO_NOEXCEPT noexcept
+#define ASIO_ERROR_CATEGORY_NOEXCEPT noexcept
 #define ASIO_STANDALONE 1
 #define ASIO_HAS_CO_AWAIT 1
 #define ASIO_HAS_LOCAL_SOCKETS 1

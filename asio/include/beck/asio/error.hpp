@@ -11,6 +11,7 @@ BECK_ASIO_BEGIN
 using beck::error_code;
 using beck::system_error;
 using std::error_category;
+using std::system_category;
 
 namespace error {
 

@@ -2,6 +2,8 @@
 // The classes of sockets.
 #pragma once
 
+#include <type_traits>
+
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
@@ -15,5 +17,13 @@ using beck::basic_datagram_socket;
 using beck::basic_socket_acceptor;
 using beck::basic_stream_socket;
 using beck::socket_base;
+
+/// The base of the sockets of a protocol, with what streams and datagrams share.
+template <class Protocol, class Executor = any_io_executor>
+using basic_socket = beck::detail::basic_connected_socket<
+    std::conditional_t<
+        std::is_same_v<typename Protocol::socket, beck::basic_stream_socket<Protocol>>,
+        beck::detail::stream_object, beck::detail::io_object>,
+    Protocol, Executor>;
 
 BECK_ASIO_END

@@ -7,8 +7,8 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/token.hpp>
+#include <beck/detail/executor_with_token.hpp>
 #include <beck/interop/basic_waitable_timer.hpp>
-#include <beck/interop/default_token.hpp>
 
 BECK_ASIO_BEGIN
 
