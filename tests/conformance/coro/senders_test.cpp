@@ -455,3 +455,19 @@ CONFORMANCE("the whole result of a read that is stopped after some bytes is a va
   CHECK(told.bytes == 3);
   CHECK(told.error == beck::error::operation_aborted);
 }
+
+CONFORMANCE("a sender that a stopped task awaits is stopped at once") {
+  beck::io_context ctx(context_options());
+  ex::inplace_stop_source source;
+  int stops = 0;
+  completion_notes told;
+  const auto work = [&]() -> beck::task<> {
+    source.request_stop();
+    co_await ex::from_sender(until_stopped{&stops});
+  };
+  auto state = ex::connect(ex::as_sender(work(), ctx), noting_receiver(told, source.get_token()));
+  state.start();
+  ctx.run();
+  CHECK(stops == 1);
+  CHECK(told.stops == 1);
+}
