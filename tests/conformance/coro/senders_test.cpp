@@ -471,3 +471,16 @@ CONFORMANCE("a sender that a stopped task awaits is stopped at once") {
   CHECK(stops == 1);
   CHECK(told.stops == 1);
 }
+
+CONFORMANCE("schedule sends a stop that was requested before its turn") {
+  beck::io_context ctx(context_options());
+  ex::inplace_stop_source source;
+  completion_notes told;
+  auto state =
+      ex::connect(ex::scheduler_of(ctx).schedule(), noting_receiver(told, source.get_token()));
+  state.start();
+  source.request_stop();
+  ctx.run();
+  CHECK(told.stops == 1);
+  CHECK(told.all() == 1);
+}
