@@ -435,3 +435,52 @@ CONFORMANCE("senders inside the tasks of senders need no stack of their depth") 
   ctx.run();
   CHECK(told.bytes == levels);
 }
+
+CONFORMANCE("the whole result of a read that is stopped after some bytes is a value") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  ex::inplace_stop_source source;
+  completion_notes told;
+  auto state = ex::connect(ex::as_result_sender(beck::async_read(pair.b, beck::buffer(space))),
+                           noting_receiver(told, source.get_token()));
+  state.start();
+  beck::test::run_task(ctx, [&]() -> beck::task<> {
+    beck::ignore(co_await beck::async_write(pair.a, beck::buffer("abc", 3)));
+    co_await beck::test::pause(ctx, 1ms);
+    source.request_stop();
+  });
+  CHECK(told.values == 1);
+  CHECK(told.stops == 0);
+  CHECK(told.bytes == 3);
+  CHECK(told.error == beck::error::operation_aborted);
+}
+
+CONFORMANCE("a sender that a stopped task awaits is stopped at once") {
+  beck::io_context ctx(context_options());
+  ex::inplace_stop_source source;
+  int stops = 0;
+  completion_notes told;
+  const auto work = [&]() -> beck::task<> {
+    source.request_stop();
+    co_await ex::from_sender(until_stopped{&stops});
+  };
+  auto state = ex::connect(ex::as_sender(work(), ctx), noting_receiver(told, source.get_token()));
+  state.start();
+  ctx.run();
+  CHECK(stops == 1);
+  CHECK(told.stops == 1);
+}
+
+CONFORMANCE("schedule sends a stop that was requested before its turn") {
+  beck::io_context ctx(context_options());
+  ex::inplace_stop_source source;
+  completion_notes told;
+  auto state =
+      ex::connect(ex::scheduler_of(ctx).schedule(), noting_receiver(told, source.get_token()));
+  state.start();
+  source.request_stop();
+  ctx.run();
+  CHECK(told.stops == 1);
+  CHECK(told.all() == 1);
+}
