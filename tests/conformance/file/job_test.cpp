@@ -9,7 +9,6 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/detail/job_operation.hpp>
-#include <beck/file/random_access_file.hpp>
 #include <beck/run/bind.hpp>
 #include <cerrno>
 #include <chrono>
@@ -22,7 +21,6 @@
 #include <vector>
 
 #include "support/context_options.hpp"
-#include "support/file_place.hpp"
 
 using namespace std::chrono_literals;
 
@@ -166,28 +164,6 @@ CONFORMANCE("a job that waits for its turn ends at once when it is cancelled") {
   ctx.run();
   CHECK(order == std::vector<int>{1, 2});
   CHECK(calls == 1);
-}
-
-CONFORMANCE_ON(beck::test::epoll,
-               "a call on a file that waits for its turn ends at once when it is cancelled") {
-  gate g;
-  beck::io_context ctx(context_options());
-  const beck::test::file_place place(where);
-  beck::random_access_file file(ctx, place.path("a"),
-                                beck::file_object::read_write | beck::file_object::create);
-  for (int i = 0; i < at_once; ++i) pass_gate(ctx, g)([](beck::error_code, std::size_t) {});
-  bool ended = false;
-  file.async_sync_all([&](beck::error_code ec) {
-    CHECK(ec == beck::error::operation_aborted);
-    ended = true;
-  });
-  ctx.poll();
-  g.expect_inside(at_once);
-  file.cancel();
-  ctx.poll();  // the calls before it are still inside
-  CHECK(ended);
-  g.let_pass();
-  ctx.run();
 }
 
 CONFORMANCE("a job that is being performed ends when its call returns, with its value") {

@@ -53,14 +53,30 @@ using beck::redirect_error_t;
 using beck::use_awaitable;
 using beck::use_awaitable_t;
 
-using beck::async_compose;
-/// As above without an I/O object: the operation has the executor of the calling handler, and
-/// outside of every context the system's, as in Asio.
-template <class Token, class Signature, class Implementation>
-auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token) {
-  return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation), token,
-                                               facade::default_executor());
-}
+namespace facade {
+
+template <class Token, class Signature>
+struct compose_function {
+  template <class Implementation, class... Places>
+  auto operator()(Implementation&& implementation, std::type_identity_t<Token>& token,
+                  Places&&... places) const {
+    if constexpr (sizeof...(Places) == 0) {
+      return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
+                                                   token, facade::default_executor());
+    } else {
+      return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
+                                                   token, static_cast<Places&&>(places)...);
+    }
+  }
+};
+
+}  // namespace facade
+
+/// Starts a composed operation, as beck's. Without an I/O object it has the executor of the calling
+/// handler, and outside of every context the system's, as in Asio. An object, so that
+/// argument-dependent lookup does not find beck's function beside it.
+template <class Token, class Signature>
+inline constexpr facade::compose_function<Token, Signature> async_compose{};
 
 /// The token that drops the result, an exception of a coroutine too, as in Asio.
 struct detached_t : beck::detail::may_be_default<detached_t> {
