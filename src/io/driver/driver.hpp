@@ -45,9 +45,12 @@ class driver {
   /// it, parks it, or queues an attempt. Does no I/O.
   virtual void submit(io_op& op) noexcept = 0;
 
-  /// Cancels an operation that was submitted: finishes it with ECANCELED now or, if it is in the
-  /// kernel, when the kernel has ended it. If its result is already there, it is delivered instead.
-  virtual void cancel(io_op& op) noexcept = 0;
+  /// Cancels an operation that the kernel holds: finishes it with ECANCELED when the kernel has
+  /// ended it. If its result is already there, it is delivered instead.
+  virtual void cancel(io_op& /*op*/) noexcept {}
+  /// Adds `change` to the number of operations that only an event can wake: the engine has ended
+  /// parked ones.
+  virtual void count_parked(int /*change*/) noexcept {}
 
   /// Returns whether the driver makes calls on files itself, so that they need no thread.
   virtual bool makes_file_calls() const noexcept { return false; }

@@ -37,8 +37,6 @@ class driver_host {
   // --- calls that block
   /// Makes the call of `op` on a thread: loop_jobs::run().
   virtual void run_blocking(io_op& op) noexcept = 0;
-  /// Cancels the call of `op` on a thread: loop_jobs::cancel().
-  virtual void cancel_blocking(io_op& op) noexcept = 0;
 
   // --- around a system call
   /// Unlocks a shared loop for the duration of a system call, in which the driver does not touch

@@ -7,7 +7,6 @@
 
 #include "io/driver/driver_host.hpp"
 #include "io/driver/loop_core.hpp"
-#include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
@@ -84,13 +83,6 @@ void readiness_driver::submit(io_op& op) noexcept {
   if (q.ready != readiness::no) return host_.queue_attempt(op);
   advance(op, op_event::park);
   count_parked(1);
-}
-
-void readiness_driver::cancel(io_op& op) noexcept {
-  if (is_on_thread(op)) return host_.cancel_blocking(op);
-  if (op.state != op_state::parked) return;  // listed: the flag ends it
-  if (!is_paused(op)) count_parked(-1);
-  host_.finish(op, -ECANCELED);
 }
 
 void readiness_driver::after_fork_in_child() noexcept {

@@ -24,7 +24,6 @@ class readiness_driver : public driver {
  public:
   void attach(descriptor& d) noexcept override;
   void submit(io_op& op) noexcept override;
-  void cancel(io_op& op) noexcept override;
   bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void cancel_everything() noexcept override {}
   void after_fork_in_child() noexcept override;
@@ -39,9 +38,6 @@ class readiness_driver : public driver {
   virtual bool watch(descriptor& d, io_op& op) noexcept = 0;
   /// Ends the kernel's reports of events of `d`.
   virtual void unwatch(descriptor& /*d*/) noexcept {}
-  /// Adds `change` to the number of operations that only an event can wake.
-  virtual void count_parked(int /*change*/) noexcept {}
-
   /// Begins a poll: queues late attempts of the operations that were listed before the last poll;
   /// in poll_mode::drain, of all that are listed.
   void begin_poll(poll_mode mode) noexcept;

@@ -121,7 +121,7 @@ bool op_attempts::pause_if_exhausted(io_op& op) noexcept {
 }
 
 void op_attempts::leave_pause(io_op& op) noexcept {
-  if (!is_paused(op)) return;
+  BECK_ASSERT(is_paused(op), "an operation leaves a pause that it is not in");
   op.kind == op_kind::receive_lease ? leases_->leave(op) : accepts_.remove(op);
 }
 

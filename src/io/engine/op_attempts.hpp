@@ -30,7 +30,7 @@ class op_attempts {
 
   /// Pauses `op` if it lacks a descriptor number or a buffer. Returns whether it does.
   bool pause_if_exhausted(io_op& op) noexcept;
-  /// Ends the pause of `op`, if it has paused.
+  /// Ends the pause of `op`. Requires is_paused(op).
   void leave_pause(io_op& op) noexcept;
 
   accept_pause& accepts() noexcept { return accepts_; }

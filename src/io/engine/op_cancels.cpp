@@ -9,6 +9,8 @@
 #include "io/driver/listed_sends.hpp"
 #include "io/engine/op_engine.hpp"
 #include "io/loop/io_loop.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/readiness.hpp"
 
 namespace beck::detail {
 
@@ -20,17 +22,19 @@ void op_cancels::cancel_one(io_op& op) noexcept {
       op.flags |= io_op::flag_cancelled;
       return;
     case op_state::parked:
-      engine_.attempts().leave_pause(op);
-      engine_.drv().cancel(op);
-      return;
-    case op_state::listed:
-    case op_state::in_kernel:
-      op.flags |= io_op::flag_cancelled;
-      engine_.drv().cancel(op);
-      return;
+      if (is_paused(op)) {
+        engine_.attempts().leave_pause(op);
+      } else {
+        engine_.drv().count_parked(-1);
+      }
+      return engine_.finish(op, -ECANCELED);
+    case op_state::listed:    // its list finds the flag when it is taken
     case op_state::finished:  // between two steps: step_again() finds the flag
       op.flags |= io_op::flag_cancelled;
       return;
+    case op_state::in_kernel:
+      op.flags |= io_op::flag_cancelled;
+      return is_on_thread(op) ? engine_.jobs().cancel(op) : engine_.drv().cancel(op);
     case op_state::inert:
     case op_state::mailed:
     case op_state::waiting:
@@ -69,7 +73,7 @@ std::size_t op_cancels::cancel_all(descriptor& d) noexcept {
 
 void op_cancels::cancel(io_op& op, bool try_first) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) return cancel_wait(op);
-  if (op.kind == op_kind::job) return engine_.cancel_blocking(op);
+  if (op.kind == op_kind::job) return engine_.jobs().cancel(op);
   const descriptor_lock held(engine_.core(), *op.target);
   if (is_sending(*op.target)) flush_sends();
   cancel_directed(op, try_first);

@@ -75,7 +75,6 @@ class op_engine final : public driver_host {
   }
   void close_if_idle(descriptor& d) noexcept override { descriptors_.close_if_idle(d); }
   void run_blocking(io_op& op) noexcept override { jobs_.run(op); }
-  void cancel_blocking(io_op& op) noexcept override { jobs_.cancel(op); }
   void pause_lock() noexcept override {
     if (shared_ != nullptr) shared_->pause_lock();
   }

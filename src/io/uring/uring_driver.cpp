@@ -13,7 +13,6 @@
 
 #include "io/driver/driver_host.hpp"
 #include "io/driver/loop_core.hpp"
-#include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/posix_system.hpp"
 #include "io/uring/probe.hpp"
@@ -69,14 +68,9 @@ void uring_driver::attach(descriptor& d) noexcept {
 }
 
 void uring_driver::cancel(io_op& op) noexcept {
-  if (is_on_thread(op)) {
-    host_.cancel_blocking(op);
-  } else if (op.state == op_state::parked) {
-    host_.finish(op, -ECANCELED);
-  } else if (op.state == op_state::in_kernel && (op.flags & io_op::flag_cancel_queued) == 0) {
-    op.flags |= io_op::flag_cancel_queued;
-    cancels_.push(&op);
-  }  // a listed operation is ended by its flag when its list is taken
+  if ((op.flags & io_op::flag_cancel_queued) != 0) return;
+  op.flags |= io_op::flag_cancel_queued;
+  cancels_.push(&op);
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
