@@ -125,7 +125,11 @@ void descriptor_life::give_up(descriptor& d) noexcept {
 }
 
 void descriptor_life::abandon_all(descriptor& d) noexcept {
-  for (direction& q : d.queue) abandon(q);
+  for (direction& q : d.queue) {
+    abandon(q);
+    if (q.current != nullptr && q.current->state == op_state::in_kernel)
+      engine_.cancels().cancel_one(*q.current);
+  }
   for (file_operation* op = d.files; op != nullptr;) {
     file_operation* const older = op->older;
     if (op->state == op_state::listed) {  // its list ends it, without its descriptor: see abandon()

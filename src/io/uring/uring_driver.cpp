@@ -13,6 +13,7 @@
 
 #include "io/driver/driver_host.hpp"
 #include "io/driver/loop_core.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/posix_system.hpp"
 #include "io/uring/probe.hpp"
@@ -68,6 +69,8 @@ void uring_driver::attach(descriptor& d) noexcept {
 }
 
 void uring_driver::cancel(io_op& op) noexcept {
+  BECK_ASSERT(op.state == op_state::in_kernel && !is_on_thread(op),
+              "the ring is to cancel an operation that it does not hold");
   if ((op.flags & io_op::flag_cancel_queued) != 0) return;
   op.flags |= io_op::flag_cancel_queued;
   cancels_.push(&op);
@@ -77,15 +80,10 @@ bool uring_driver::detach(descriptor& d) noexcept {
   if (d.watch == watch_state::arming) unwatch(d);
   if (!is_watched(d) && d.in_kernel == 0) return true;
   if (core_.is_forked_copy()) return false;  // the ring is the parent's
-  for (direction& q : d.queue) {
-    if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
-    q.current->flags |= io_op::flag_cancelled;
-    cancel(*q.current);
-  }
   unwatch(d);
   // close(2) cancels nothing, and the kernel holds the file while one of the ring's entries uses
-  // it. So this cancels, enters once and reaps before the close: then the peer sees the end, and
-  // the number is free, when close() returns.
+  // it. So this writes the cancels that the engine has asked for, enters once and reaps before the
+  // close: then the peer sees the end, and the number is free, when close() returns.
   for (int polls = 0; polls < detach_polls_max && (is_watched(d) || d.in_kernel != 0); ++polls) {
     write_prepared();
     enter(0, 0);
