@@ -75,8 +75,13 @@ int open_by_kernel(int directory, const char* path, unsigned flags, unsigned res
   open_how how{};
   how.flags = flags;
   how.resolve = resolve | RESOLVE_BENEATH;
-  const auto fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
-  return fd < 0 ? -errno : static_cast<int>(fd);
+  // EAGAIN: something on the machine was renamed or mounted while a ".." was resolved.
+  for (int tries = 0; tries < 1000; ++tries) {
+    const auto fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (fd >= 0) return static_cast<int>(fd);
+    if (errno != EAGAIN) break;
+  }
+  return -errno;
 }
 
 }  // namespace
