@@ -62,6 +62,11 @@ class fast_counter : public counter {
   using key_type = counter;
   using counter::counter;
 };
+/// Inherits the id of a counter, so it is one.
+class slow_counter : public counter {
+ public:
+  using counter::counter;
+};
 class keyed : public asio::execution_context::service {
  public:
   using key_type = noting_service;
@@ -141,6 +146,7 @@ TEST_CASE("use_service makes a service once, with those that it uses") {
   asio::use_service<reader>(context).of.value = 3;
   CHECK(asio::use_service<counter>(context).value == 3);
   CHECK(&asio::use_service<fast_counter>(pool) == &asio::use_service<counter>(pool));
+  CHECK(&asio::use_service<slow_counter>(pool) == &asio::use_service<counter>(pool));
   CHECK(asio::use_service<counter>(pool).value == 0);
   CHECK_FALSE(asio::has_service<keyed>(context));
   asio::use_service<keyed>(context);

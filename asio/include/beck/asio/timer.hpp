@@ -14,14 +14,15 @@ BECK_ASIO_BEGIN
 
 namespace chrono = std::chrono;
 
-/// How long a timer of a clock waits before it asks the clock again. May be specialised, or another
-/// class named as a timer's parameter.
+/// Converts a time of a clock to the duration after which a timer reads the clock again. May be
+/// specialised; a timer's parameter can name another class.
 template <class Clock>
 struct wait_traits : beck::wait_traits<Clock> {};
 
 namespace facade {
 
-/// The traits of beck's timer: its own in the place of the facade's, for the timers that need none.
+/// The traits for beck's timer. For wait_traits of the clocks of std::chrono they are beck's, with
+/// which its timer does not poll; a specialisation of wait_traits for these clocks is not used.
 template <class Clock, class Traits>
 using timer_traits = std::conditional_t<std::is_same_v<Traits, wait_traits<Clock>> &&
                                             (std::is_same_v<Clock, std::chrono::steady_clock> ||
