@@ -57,8 +57,8 @@ class basic_socket_streambuf : public std::streambuf {
   }
 
   /// Connects to an endpoint, to the first endpoint of a range that accepts, or, with the arguments
-  /// of the resolver's resolve(), to the first of its results that accepts. Drops the buffered bytes.
-  /// Returns this; nullptr on failure, with error().
+  /// of the resolver's resolve(), to the first of its results that accepts. Drops the buffered
+  /// bytes. Returns this; nullptr on failure, with error().
   template <class... Args>
   basic_socket_streambuf* connect(const Args&... args) {
     empty();
@@ -176,8 +176,8 @@ class basic_socket_streambuf : public std::streambuf {
     bool before_;
   };
 
-  /// Calls `attempt` until it does not fail with would_block, waiting in between. Returns the number
-  /// of bytes; 0 on failure, with error_.
+  /// Calls `attempt` until it does not fail with would_block, waiting in between. Returns the
+  /// number of bytes; 0 on failure, with error_.
   template <class Attempt>
   std::size_t transfer(short events, Attempt attempt) {
     error_ = error_code();

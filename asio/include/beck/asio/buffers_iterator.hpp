@@ -141,7 +141,8 @@ struct iterator_of<Buffer, Byte> {
 template <class Sequence, class Byte = char>
 using buffers_iterator = typename facade::iterator_of<Sequence, Byte>::type;
 
-/// Returns the position of the first byte of a sequence, which must outlive the iterator unless it is one buffer.
+/// Returns the position of the first byte of a sequence, which must outlive the iterator unless it
+/// is one buffer.
 template <class Sequence>
 buffers_iterator<Sequence> buffers_begin(const Sequence& sequence) {
   if constexpr (beck::detail::single_buffer<Sequence>) {

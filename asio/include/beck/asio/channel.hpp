@@ -36,9 +36,9 @@ namespace channel_errc = error;
 
 namespace facade {
 
-/// The messages of a channel with a signature, the signature of its receives, and give(), which calls
-/// a handler of that with the error of a receive or with its message. A receive from a channel of
-/// void() still has an error.
+/// The messages of a channel with a signature, the signature of its receives, and give(), which
+/// calls a handler of that with the error of a receive or with its message. A receive from a
+/// channel of void() still has an error.
 template <class Signature>
 struct channel_form;
 template <>
@@ -177,11 +177,11 @@ class channel_of {
   std::size_t capacity() const noexcept { return channel_->capacity(); }
   /// Returns whether close() was not called since the channel was made or reset.
   bool is_open() const noexcept { return channel_->is_open(); }
-  /// Returns whether a receive would complete at once: with a message, that of a waiting send too, or
-  /// with channel_closed.
+  /// Returns whether a receive would complete at once: with a message, that of a waiting send too,
+  /// or with channel_closed.
   bool ready() const noexcept { return channel_->ready(); }
-  /// Closes the channel: sends end with channel_closed, waiting ones too, and so do receives when the
-  /// messages in it have been received.
+  /// Closes the channel: sends end with channel_closed, waiting ones too, and so do receives when
+  /// the messages in it have been received.
   void close() { channel_->close(); }
   /// Ends waiting sends and receives with channel_cancelled.
   void cancel() { channel_->cancel(); }

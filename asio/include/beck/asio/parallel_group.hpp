@@ -22,7 +22,8 @@ concept token_function = !beck::async_operation<F> && requires(F& f) {
 template <class F>
 concept group_member = beck::async_operation<F> || token_function<F>;
 
-/// Returns `member` if it is an operation, else the operation that it returns for the token deferred.
+/// Returns `member` if it is an operation, else the operation that it returns for the token
+/// deferred.
 template <class F>
 decltype(auto) operation_of(F&& member) {
   if constexpr (token_function<F>) {

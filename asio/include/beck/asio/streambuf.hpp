@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// streambuf: a growing buffer that is also a std::streambuf. Reads and writes of the library take it
-// as a dynamic buffer, and std::istream and std::ostream work on it.
+// streambuf: a growing buffer that is also a std::streambuf. Reads and writes of the library take
+// it as a dynamic buffer, and std::istream and std::ostream work on it.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 BECK_ASIO_BEGIN
 
-/// At most `size_max` bytes, which are read at the front and written at the back. A write of more to a
-/// std::ostream sets its badbit; prepare() throws. Thread: one at a time.
+/// At most `size_max` bytes, which are read at the front and written at the back. A write of more
+/// to a std::ostream sets its badbit; prepare() throws. Thread: one at a time.
 template <class Allocator = std::allocator<char>>
 class basic_streambuf : public std::streambuf {
  public:
@@ -85,8 +85,8 @@ class basic_streambuf : public std::streambuf {
 
   std::size_t read_at() const noexcept { return static_cast<std::size_t>(gptr() - eback()); }
   std::size_t write_at() const noexcept { return static_cast<std::size_t>(pptr() - eback()); }
-  /// Sets the positions of reading and writing in the memory, because gbump() and pbump() take an
-  /// int.
+  /// Sets the positions of reading and writing in the memory, because the functions that move one
+  /// take an int.
   void place(std::size_t read, std::size_t write) noexcept {
     char* const first = memory_.data();
     setg(first, first + read, first + write);
