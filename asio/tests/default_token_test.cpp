@@ -185,6 +185,22 @@ CONFORMANCE_ON(::beck::test::kernel, "wait_traits that a program specialises dec
   CHECK(counted_waits::waits > 0);
 }
 
+CONFORMANCE_ON(::beck::test::kernel,
+               "a timer of a program's clock is set again, and waits on the calling thread") {
+  asio::io_context context(context_options());
+  asio::basic_waitable_timer<stepping_clock> timer(context, stepping_clock::time_point::max());
+  asio::error_code result;
+  std::size_t cancelled = 0;
+  timer.async_wait([&](asio::error_code ec) { result = ec; });
+  asio::post(context, [&] { cancelled = timer.expires_after(stepping_clock::duration(2)); });
+  context.run();
+  CHECK(cancelled == 1);
+  CHECK(result == asio::error::operation_aborted);
+  timer.wait(result);
+  CHECK_FALSE(result);
+  CHECK(stepping_clock::now() >= timer.expiry());
+}
+
 template <class Stream>
 std::size_t bottom(Stream& stream, const tcp::endpoint& endpoint) {
   typename Stream::lowest_layer_type& socket = stream.lowest_layer();

@@ -81,13 +81,19 @@ void count_certificates(SSL* of, int& count) {
   });
 }
 
+struct note {
+  bool* done;
+  void operator()(asio::error_code ec, std::size_t) const {
+    CHECK_MESSAGE(!ec, ec.message());
+    *done = true;
+  }
+};
+
 /// A connection whose server asks the client for a certificate long after the handshake, and then
 /// sends a byte: the client's read answers. The client's writes wait.
 struct asked {
   explicit asked(asio::io_context& ctx)
-      : server_side(server_settings(ssl::context::tlsv13)),
-        client_side(client_settings(ssl::context::tlsv13)),
-        pair(ctx, server_side, client_side) {
+      : pair(ctx, server_settings(ssl::context::tlsv13), client_settings(ssl::context::tlsv13)) {
     SSL_set_post_handshake_auth(pair.client.native_handle(), 1);
     pair.server.set_verify_mode(ssl::verify_peer | SSL_VERIFY_POST_HANDSHAKE);
     shake_hands(ctx, pair);
@@ -101,20 +107,19 @@ struct asked {
       pair.server.async_write_some(asio::buffer("x", 1), [](auto ec, auto) { CHECK_FALSE(ec); });
     });
   }
+  void read() { pair.client.async_read_some(asio::buffer(&byte, 1), note{&is_read}); }
+  /// Runs until the answer of a read waits at the gate.
+  void hold_answer(asio::io_context& ctx) {
+    ask();
+    read();
+    run_until(ctx, [this] { return gate().held() == 1; });
+  }
   gated_socket& gate() { return pair.client.next_layer(); }
 
-  ssl::context server_side;
-  ssl::context client_side;
-  ssl_pair<gated_socket> pair;
+  standalone_pair<gated_socket> pair;
   int answers = 0;
-};
-
-struct note {
-  bool* done;
-  void operator()(asio::error_code ec, std::size_t) const {
-    CHECK_MESSAGE(!ec, ec.message());
-    *done = true;
-  }
+  bool is_read = false;
+  char byte = 0;
 };
 
 }  // namespace
@@ -124,14 +129,12 @@ CONFORMANCE("asio::ssl: a read does not wait for a write in flight, which takes 
   asked at(ctx);
   const std::string sent(1000, 's');
   bool is_written = false;
-  bool is_read = false;
   at.pair.client.async_write_some(asio::buffer(sent), note{&is_written});
   run_until(ctx, [&] { return at.gate().held() == 1; });
   at.ask();
-  char byte = 0;
-  at.pair.client.async_read_some(asio::buffer(&byte, 1), note{&is_read});
-  run_until(ctx, [&] { return is_read; });
-  CHECK(byte == 'x');
+  at.read();
+  run_until(ctx, [&] { return at.is_read; });
+  CHECK(at.byte == 'x');
   CHECK_FALSE(is_written);
   at.gate().open();
   run_until(ctx, [&] { return is_written; });
@@ -147,18 +150,14 @@ CONFORMANCE("asio::ssl: a read does not wait for a write in flight, which takes 
 CONFORMANCE("asio::ssl: a write behind an answer in flight completes when its own bytes are sent") {
   asio::io_context ctx(context_options());
   asked at(ctx);
-  at.ask();
-  bool is_read = false;
+  at.hold_answer(ctx);
   bool is_written = false;
-  char byte = 0;
-  at.pair.client.async_read_some(asio::buffer(&byte, 1), note{&is_read});
-  run_until(ctx, [&] { return at.gate().held() == 1; });
   at.pair.client.async_write_some(asio::buffer("hello", 5), note{&is_written});
   ctx.poll();
-  CHECK_FALSE(is_read);
+  CHECK_FALSE(at.is_read);
   at.gate().let_pass(1);
   run_until(ctx, [&] { return at.gate().held() == 2; });
-  CHECK(is_read);
+  CHECK(at.is_read);
   CHECK_FALSE(is_written);
   at.gate().open();
   std::string got(5, '\0');
@@ -172,22 +171,18 @@ CONFORMANCE("asio::ssl: a write behind an answer in flight completes when its ow
 CONFORMANCE("asio::ssl: a close_notify behind an answer in flight is sent") {
   asio::io_context ctx(context_options());
   asked at(ctx);
-  at.ask();
-  bool is_read = false;
-  char byte = 0;
-  at.pair.client.async_read_some(asio::buffer(&byte, 1), note{&is_read});
-  run_until(ctx, [&] { return at.gate().held() == 1; });
+  at.hold_answer(ctx);
   asio::error_code ended = asio::error::would_block;
   at.pair.client.async_shutdown([&](asio::error_code ec) { ended = ec; });
   ctx.poll();
   at.gate().open();
   asio::error_code peer;
-  at.pair.server.async_read_some(asio::buffer(&byte, 1), [&](asio::error_code ec, std::size_t) {
+  at.pair.server.async_read_some(asio::buffer(&at.byte, 1), [&](asio::error_code ec, std::size_t) {
     peer = ec;
     at.pair.server.async_shutdown([](asio::error_code) {});
   });
   ctx.run();
-  CHECK(is_read);
+  CHECK(at.is_read);
   CHECK(peer == asio::error::eof);
   CHECK_FALSE(ended);
 }
@@ -195,22 +190,16 @@ CONFORMANCE("asio::ssl: a close_notify behind an answer in flight is sent") {
 CONFORMANCE("asio::ssl: a read gives its bytes though its answer cannot be sent") {
   asio::io_context ctx(context_options());
   asked at(ctx);
-  at.ask();
-  bool is_read = false;
-  char byte = 0;
-  at.pair.client.async_read_some(asio::buffer(&byte, 1), note{&is_read});
-  run_until(ctx, [&] { return at.gate().held() == 1; });
+  at.hold_answer(ctx);
   at.pair.client.lowest_layer().close();
   at.gate().let_pass(1);
-  run_until(ctx, [&] { return is_read; });
-  CHECK(byte == 'x');
+  run_until(ctx, [&] { return at.is_read; });
+  CHECK(at.byte == 'x');
 }
 
 CONFORMANCE("asio::ssl: a terminal request cancels a handshake, others do nothing") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   asio::cancellation_signal signal;
   asio::error_code result;
   bool is_done = false;
@@ -231,9 +220,7 @@ CONFORMANCE("asio::ssl: a terminal request cancels a handshake, others do nothin
 
 CONFORMANCE("asio::ssl: terminal requests cancel a send, and the wait for it") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<gated_socket> pair(ctx, server, client);
+  standalone_pair<gated_socket> pair(ctx);
   shake_hands(ctx, pair);
   pair.client.next_layer().shut();
   asio::cancellation_signal first;
@@ -261,9 +248,7 @@ CONFORMANCE("asio::ssl: terminal requests cancel a send, and the wait for it") {
 
 CONFORMANCE("asio::ssl: terminal requests cancel the wait for a receive") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   shake_hands(ctx, pair);
   char byte;
   asio::cancellation_signal wait;
@@ -285,9 +270,7 @@ CONFORMANCE("asio::ssl: terminal requests cancel the wait for a receive") {
 
 CONFORMANCE("asio::ssl: a coroutine limits the time of a handshake") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   const auto work = [&pair]() -> asio::awaitable<void> {
     const auto result = co_await pair.server.async_handshake(
         ssl::stream_base::server,
@@ -299,9 +282,7 @@ CONFORMANCE("asio::ssl: a coroutine limits the time of a handshake") {
 
 CONFORMANCE("asio::ssl: a stream that is destroyed ends its operations") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  auto pair = std::make_unique<ssl_pair<gated_socket>>(ctx, server, client);
+  auto pair = std::make_unique<standalone_pair<gated_socket>>(ctx);
   shake_hands(ctx, *pair);
   char byte;
   int aborted = 0;
@@ -322,9 +303,7 @@ CONFORMANCE("asio::ssl: a stream that is destroyed ends its operations") {
 
 CONFORMANCE("asio::ssl: a stream is destroyed between the end of a receive and its handler") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  auto pair = std::make_unique<ssl_pair<>>(ctx, server, client);
+  auto pair = std::make_unique<standalone_pair<>>(ctx);
   shake_hands(ctx, *pair);
   beck::test::manual_queue queue;
   char byte;

@@ -10,6 +10,7 @@
 #include <asio/ssl.hpp>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
@@ -46,6 +47,19 @@ struct ssl_pair {
   }
   ssl::stream<plain_socket> server;
   ssl::stream<Transport> client;
+};
+
+/// The two ends with their settings.
+struct pair_settings {
+  ssl::context server_side;
+  ssl::context client_side;
+};
+template <class Transport = plain_socket>
+struct standalone_pair : pair_settings, ssl_pair<Transport> {
+  explicit standalone_pair(asio::io_context& ctx, ssl::context of_server = server_settings(),
+                           ssl::context of_client = client_settings())
+      : pair_settings{std::move(of_server), std::move(of_client)},
+        ssl_pair<Transport>(ctx, server_side, client_side) {}
 };
 
 /// Runs the context until `done()`.

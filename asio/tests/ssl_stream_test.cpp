@@ -64,9 +64,7 @@ asio::awaitable<void> check_bytes(Stream& stream, std::size_t size) {
 CONFORMANCE("asio::ssl: an echo, and an end that both sides say") {
   for (const auto versions : {ssl::context::tlsv12, ssl::context::tlsv13, ssl::context::sslv23}) {
     asio::io_context ctx(context_options());
-    ssl::context server = server_settings(versions);
-    ssl::context client = client_settings(versions);
-    ssl_pair<> pair(ctx, server, client);
+    standalone_pair<> pair(ctx, server_settings(versions), client_settings(versions));
     run_all(ctx, echo_until_eof(pair.server), say_hello(pair.client));
     if (versions == ssl::context::tlsv12) {
       CHECK(SSL_version(pair.client.native_handle()) == TLS1_2_VERSION);
@@ -77,9 +75,8 @@ CONFORMANCE("asio::ssl: an echo, and an end that both sides say") {
 CONFORMANCE_ON(::beck::test::kernel,
                "asio::ssl: 10 MB both ways at once, with new keys on the way") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings(ssl::context::tlsv13);
-  ssl::context client = client_settings(ssl::context::tlsv13);
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx, server_settings(ssl::context::tlsv13),
+                         client_settings(ssl::context::tlsv13));
   shake_hands(ctx, pair);
   constexpr std::size_t size = 160 * 65'536;
   run_all(ctx, send_bytes(pair.server, size), check_bytes(pair.server, size),
@@ -88,9 +85,7 @@ CONFORMANCE_ON(::beck::test::kernel,
 
 CONFORMANCE("asio::ssl: a transport that ends without close_notify is truncated, not at its end") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   shake_hands(ctx, pair);
   pair.client.next_layer().shutdown(asio::socket_base::shutdown_send);
   asio::error_code read;
@@ -110,9 +105,7 @@ CONFORMANCE("asio::ssl: a transport that ends without close_notify is truncated,
 
 CONFORMANCE("asio::ssl: a transport that ends inside a handshake is truncated") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   pair.client.next_layer().close();
   asio::error_code result;
   pair.server.async_handshake(ssl::stream_base::server, [&](asio::error_code ec) { result = ec; });
@@ -122,9 +115,8 @@ CONFORMANCE("asio::ssl: a transport that ends inside a handshake is truncated") 
 
 CONFORMANCE("asio::ssl: a refused certificate fails on both sides, one of which gets an alert") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings(ssl::context::tls, made::other_root);
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx, server_settings(ssl::context::tls, made::other_root),
+                         client_settings());
   asio::error_code at_server;
   asio::error_code at_client;
   pair.server.async_handshake(ssl::stream_base::server, [&](auto ec) { at_server = ec; });
@@ -139,9 +131,7 @@ CONFORMANCE("asio::ssl: a refused certificate fails on both sides, one of which 
 
 CONFORMANCE("asio::ssl: a shutdown beside a read in flight ends both") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   shake_hands(ctx, pair);
   asio::error_code read;
   asio::error_code ended = asio::error::would_block;
@@ -188,9 +178,7 @@ CONFORMANCE("asio::ssl: a write during a renegotiation waits for input beside a 
 
 CONFORMANCE("asio::ssl: sequences of buffers, empty ones, and a small write in one record") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   shake_hands(ctx, pair);
   const std::string large(20'000, 'z');
   const std::array<asio::const_buffer, 4> parts{asio::const_buffer(), asio::buffer("ab", 2),
@@ -305,9 +293,7 @@ CONFORMANCE("asio::ssl: streams are moved, refer to a socket, and own a handle o
 
 CONFORMANCE("asio::ssl: completion tokens of each kind") {
   asio::io_context ctx(context_options());
-  ssl::context server = server_settings();
-  ssl::context client = client_settings();
-  ssl_pair<> pair(ctx, server, client);
+  standalone_pair<> pair(ctx);
   std::future<void> shaken =
       pair.server.async_handshake(ssl::stream_base::server, asio::use_future);
   auto strand = asio::make_strand(ctx);

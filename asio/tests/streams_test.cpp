@@ -254,6 +254,27 @@ CONFORMANCE_ON(::beck::test::kernel,
   CHECK(client.get() == std::char_traits<char>::eof());
   CHECK(client.error() == asio::error::eof);
   CHECK_FALSE(server.socket().is_open());
+  CHECK_FALSE(client.socket().non_blocking());
+  client.clear();
+  client.close();  // the end of the peer was the error of the read
+  CHECK(client.good());
+  CHECK_FALSE(client.error());
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "bytes of a stream are put back across receives") {
+  asio::io_context context(context_options());
+  connection pair(context);
+  tcp::iostream stream(std::move(pair.client));
+  CHECK(stream.rdbuf()->sungetc() == std::char_traits<char>::eof());  // none was read
+  asio::write(pair.server, asio::buffer("abcdefghij", 10));
+  for (const char c : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'}) CHECK(stream.get() == c);
+  asio::write(pair.server, asio::buffer("k", 1));
+  CHECK(stream.get() == 'k');
+  for (int i = 0; i < 9; ++i) stream.unget();
+  CHECK(stream.good());
+  std::string again(9, '\0');
+  stream.read(again.data(), 9);
+  CHECK(again == "cdefghijk");
 }
 
 CONFORMANCE_ON(::beck::test::kernel,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// as_single: a token that gets one value: several results as a std::tuple, one as it is.
+// as_single: a token that makes one value of the completion's arguments: a std::tuple of several,
+// and the argument itself if there is only one.
 #pragma once
 
 #include <beck/asio/config.hpp>
@@ -9,20 +10,17 @@ BECK_ASIO_BEGIN
 
 namespace facade {
 
-/// Whether a signature has several values.
+/// How a signature's arguments become one value: as a tuple, or unchanged.
 template <class Signature>
-inline constexpr bool has_several = false;
-template <class A, class B, class... More>
-inline constexpr bool has_several<void(A, B, More...)> = true;
-
-template <class Signature>
-struct single_form {
-  using signature = Signature;
+struct single_form : beck::detail::tuple_form<Signature> {};
+template <class... A>
+  requires(sizeof...(A) < 2)
+struct single_form<void(A...)> {
+  using signature = void(A...);
+  template <class Handler>
+  using handler = Handler;
   static constexpr bool maps_result = false;
 };
-template <class Signature>
-  requires has_several<Signature>
-struct single_form<Signature> : beck::detail::tuple_form<Signature> {};
 
 /// The adapter of the token; see beck/detail/token_adapter.hpp.
 class single_adapter : public beck::detail::tuple_adapter {
@@ -34,11 +32,8 @@ class single_adapter : public beck::detail::tuple_adapter {
 
   template <class Signature, class H>
   auto adapt(H&& handler) const {
-    if constexpr (has_several<Signature>) {
-      return beck::detail::tuple_adapter::adapt<Signature>(static_cast<H&&>(handler));
-    } else {
-      return std::decay_t<H>(static_cast<H&&>(handler));
-    }
+    using adapted = typename single_form<Signature>::template handler<std::decay_t<H>>;
+    return adapted(static_cast<H&&>(handler));
   }
 };
 

@@ -6,10 +6,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <istream>
 #include <iterator>
 #include <limits>
@@ -43,22 +45,23 @@ class basic_socket_streambuf : public std::streambuf {
 
   /// Makes a buffer without a connection, on a context of its own.
   basic_socket_streambuf() : context_(std::make_unique<io_context>()), socket_(*context_) {
-    begin();
+    empty();
   }
   /// Takes over a connected socket.
-  explicit basic_socket_streambuf(socket_type socket) : socket_(std::move(socket)) { begin(); }
+  explicit basic_socket_streambuf(socket_type socket) : socket_(std::move(socket)) { empty(); }
   basic_socket_streambuf(const basic_socket_streambuf&) = delete;
   basic_socket_streambuf& operator=(const basic_socket_streambuf&) = delete;
-  /// Sends what is left.
+  /// Sends the buffered bytes.
   ~basic_socket_streambuf() override {
     if (pptr() != pbase()) flush();
   }
 
-  /// Connects to an endpoint, to the first of a range of endpoints, or to one of those that a
-  /// resolver gives for a host and a service. Returns this, or nullptr if error() says why not.
+  /// Connects to an endpoint, to the first endpoint of a range that accepts, or, with the arguments
+  /// of the resolver's resolve(), to the first of its results that accepts. Drops the buffered
+  /// bytes. Returns this; nullptr on failure, with error().
   template <class... Args>
   basic_socket_streambuf* connect(const Args&... args) {
-    begin();
+    empty();
     error_ = error_code();
     if constexpr (sizeof...(Args) == 1 &&
                   (std::is_convertible_v<const Args&, endpoint_type> && ...)) {
@@ -72,13 +75,15 @@ class basic_socket_streambuf : public std::streambuf {
     }
     return error_ ? nullptr : this;
   }
-  /// Sends what is left and closes the connection. Returns this, or nullptr with error().
+  /// Sends the buffered bytes and closes the connection. Returns this; nullptr on failure, with
+  /// error().
   basic_socket_streambuf* close() {
+    error_ = error_code();
     sync();
     error_code closing;
     socket_.close(closing);
     if (closing) error_ = closing;
-    begin();
+    empty();
     return error_ ? nullptr : this;
   }
 
@@ -86,7 +91,7 @@ class basic_socket_streambuf : public std::streambuf {
   socket_type& socket() noexcept { return socket_; }
   /// Returns the error of the last call.
   const error_code& error() const noexcept { return error_; }
-  /// Returns the expiry: connects, reads and writes then end with timed_out.
+  /// Returns the expiry, the time at which connects, reads and writes end with timed_out.
   time_point expiry() const noexcept { return expiry_; }
   /// Sets the expiry.
   void expires_at(time_point at) noexcept { expiry_ = at; }
@@ -94,17 +99,21 @@ class basic_socket_streambuf : public std::streambuf {
   void expires_after(duration after) { expiry_ = clock_type::now() + after; }
 
  protected:
-  /// Receives.
+  /// Receives. The last bytes that were read stay in front of the new ones, to be put back.
   int_type underflow() override {
-    const std::size_t received = transfer(POLLIN, [this](error_code& ec) {
-      return socket_.read_some(buffer(in_.data() + putback_bytes, in_.size() - putback_bytes), ec);
+    char* const first = in_.data() + putback_bytes;
+    const auto kept =
+        std::min<std::size_t>(static_cast<std::size_t>(gptr() - eback()), putback_bytes);
+    std::memmove(first - kept, gptr() - kept, kept);
+    setg(first - kept, first, first);
+    const std::size_t received = transfer(POLLIN, [this, first](error_code& ec) {
+      return socket_.read_some(buffer(first, in_.size() - putback_bytes), ec);
     });
     if (received == 0) return traits_type::eof();
-    char* const first = in_.data() + putback_bytes;
-    setg(in_.data(), first, first + received);
+    setg(first - kept, first, first + received);
     return traits_type::to_int_type(*gptr());
   }
-  /// Sends what was written, and takes another byte.
+  /// Sends the buffered bytes, and buffers `c`.
   int_type overflow(int_type c) override {
     if (!flush()) return traits_type::eof();
     if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
@@ -112,9 +121,9 @@ class basic_socket_streambuf : public std::streambuf {
     if (is_buffered_) return sputc(one);
     return send(&one, 1) ? c : traits_type::eof();
   }
-  /// Sends what was written.
+  /// Sends the buffered bytes.
   int sync() override { return flush() ? 0 : -1; }
-  /// Without memory: sends each write at once. Other memory is not used.
+  /// Without memory, ends the buffering: each write is sent at once. Fails with other memory.
   std::streambuf* setbuf(char* memory, std::streamsize bytes) override {
     if (memory != nullptr || bytes != 0 || !flush()) return nullptr;
     is_buffered_ = false;
@@ -125,9 +134,10 @@ class basic_socket_streambuf : public std::streambuf {
  private:
   static constexpr std::size_t putback_bytes = 8;
 
-  void begin() noexcept {
+  /// Drops the buffered bytes of both directions.
+  void empty() noexcept {
     char* const first = in_.data() + putback_bytes;
-    setg(in_.data(), first, first);
+    setg(first, first, first);
     if (is_buffered_) setp(out_.data(), out_.data() + out_.size());
   }
   bool flush() {
@@ -146,13 +156,32 @@ class basic_socket_streambuf : public std::streambuf {
     return true;
   }
 
-  /// Calls `attempt` until it does not fail with would_block, waiting in between. Returns 0 with
-  /// error_ set.
+  /// Makes the calls of a socket non-blocking while it exists: the mode is the program's to set.
+  class non_blocking_scope {
+   public:
+    explicit non_blocking_scope(socket_type& socket) noexcept
+        : socket_(socket), before_(socket.non_blocking()) {
+      set(true);
+    }
+    non_blocking_scope(const non_blocking_scope&) = delete;
+    non_blocking_scope& operator=(const non_blocking_scope&) = delete;
+    ~non_blocking_scope() { set(before_); }
+
+   private:
+    void set(bool mode) noexcept {
+      error_code closed;  // the calls report it
+      socket_.non_blocking(mode, closed);
+    }
+    socket_type& socket_;
+    bool before_;
+  };
+
+  /// Calls `attempt` until it does not fail with would_block, waiting in between. Returns the
+  /// number of bytes; 0 on failure, with error_.
   template <class Attempt>
   std::size_t transfer(short events, Attempt attempt) {
     error_ = error_code();
-    error_code mode;
-    socket_.non_blocking(true, mode);
+    const non_blocking_scope mode(socket_);
     for (;;) {
       if (clock_type::now() > expiry_) return fail(error::timed_out);
       const std::size_t bytes = attempt(error_);
@@ -165,7 +194,7 @@ class basic_socket_streambuf : public std::streambuf {
     error_ = ec;
     return 0;
   }
-  /// Waits until the socket is ready. Returns false with error_ set.
+  /// Waits until the socket is ready. Returns false on failure, with error_.
   bool wait(short events) {
     for (;;) {
       pollfd one{socket_.native_handle(), events, 0};
@@ -202,7 +231,7 @@ class basic_socket_streambuf : public std::streambuf {
     socket_.close(ignored);
     error_ = error_code();
     socket_.open(endpoint.protocol(), error_);
-    if (!error_) socket_.non_blocking(true, error_);
+    const non_blocking_scope mode(socket_);
     if (!error_ && clock_type::now() > expiry_) error_ = error::timed_out;
     if (!error_) socket_.connect(endpoint, error_);
     if (error_ != error::would_block && error_ != error::in_progress) return;
@@ -214,7 +243,7 @@ class basic_socket_streambuf : public std::streambuf {
     error_ = error_code(failure, std::system_category());
   }
 
-  std::unique_ptr<io_context> context_;  // of a socket that no other context has
+  std::unique_ptr<io_context> context_;  // nullptr for a socket that was taken over
   socket_type socket_;
   error_code error_;
   time_point expiry_ = time_point::max();
@@ -240,7 +269,7 @@ class basic_socket_iostream : public std::iostream {
   /// A time of that clock.
   using duration = typename streambuf_type::duration;
 
-  /// Makes a stream without a connection. What an output operation writes is sent at its end
+  /// Makes a stream without a connection. Each output operation sends its bytes at its end
   /// (std::ios_base::unitbuf), as in Asio.
   basic_socket_iostream() : basic_socket_iostream(std::make_unique<streambuf_type>()) {}
   /// Takes over a connected socket.

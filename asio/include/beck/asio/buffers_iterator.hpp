@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// buffers_iterator: the bytes of a sequence of buffers, one after the other. That of a single
-// buffer is a pointer, which match conditions of read_until are called with.
+// buffers_iterator: iterates over the bytes of a sequence of buffers. That of a single buffer is a
+// pointer: read_until() calls match conditions with pointers.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@ BECK_ASIO_BEGIN
 
 namespace facade {
 
-/// Whether the buffers of a sequence can be written to.
+/// The type of the bytes of a sequence: const unless all buffers can be written to.
 template <class Sequence, class Byte>
 using byte_of = std::conditional_t<beck::mutable_buffer_sequence<Sequence>, Byte, const Byte>;
 
@@ -33,7 +33,7 @@ class sequence_iterator {
   using pointer = byte_of<Sequence, Byte>*;
 
   sequence_iterator() = default;
-  /// Returns the first byte of `sequence`.
+  /// Returns the position of the first byte of `sequence`.
   static sequence_iterator begin(const Sequence& sequence) {
     sequence_iterator made;
     made.at_ = beck::buffer_sequence_begin(sequence);
@@ -43,8 +43,9 @@ class sequence_iterator {
   }
   /// Returns the position behind the last byte of `sequence`.
   static sequence_iterator end(const Sequence& sequence) {
-    sequence_iterator made = begin(sequence);
-    made += static_cast<difference_type>(beck::buffer_size(sequence));
+    sequence_iterator made;
+    made.at_ = made.last_ = beck::buffer_sequence_end(sequence);
+    made.position_ = static_cast<difference_type>(beck::buffer_size(sequence));
     return made;
   }
 
@@ -96,7 +97,7 @@ class sequence_iterator {
   void skip_empty() {
     while (at_ != last_ && size() == 0) ++at_;
   }
-  /// Each moves by at most `n` bytes inside one buffer and returns their number.
+  /// Moves forward by at most `n` bytes inside one buffer. Returns their number.
   difference_type step_on(std::size_t n) {
     const std::size_t rest = size() - offset_;
     if (n < rest) {
@@ -108,6 +109,7 @@ class sequence_iterator {
     skip_empty();
     return static_cast<difference_type>(rest);
   }
+  /// As step_on(), backward.
   difference_type step_back(std::size_t n) {
     while (offset_ == 0) {
       --at_;
@@ -139,7 +141,8 @@ struct iterator_of<Buffer, Byte> {
 template <class Sequence, class Byte = char>
 using buffers_iterator = typename facade::iterator_of<Sequence, Byte>::type;
 
-/// Returns the first byte of a sequence, which must outlive the iterator unless it is one buffer.
+/// Returns the position of the first byte of a sequence, which must outlive the iterator unless it
+/// is one buffer.
 template <class Sequence>
 buffers_iterator<Sequence> buffers_begin(const Sequence& sequence) {
   if constexpr (beck::detail::single_buffer<Sequence>) {

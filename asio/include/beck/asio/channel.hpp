@@ -36,8 +36,9 @@ namespace channel_errc = error;
 
 namespace facade {
 
-/// The messages of a channel, and the signature of a receive: a signature without values gets the
-/// error of the receive.
+/// The messages of a channel with a signature, the signature of its receives, and give(), which
+/// calls a handler of that with the error of a receive or with its message. A receive from a
+/// channel of void() still has an error.
 template <class Signature>
 struct channel_form;
 template <>
@@ -70,7 +71,7 @@ struct channel_form<void(std::exception_ptr, A...)> {
   }
 };
 
-/// Returns a handler for the channel below with the properties of `done`: `function(done, ...)`.
+/// Returns a handler with the properties of `done` that calls `function(done, results...)`.
 template <class Handler, class Function>
 auto passed_to(Handler&& done, Function function) {
   const any_io_executor executor(done.get_executor());
@@ -81,6 +82,19 @@ auto passed_to(Handler&& done, Function function) {
         function(kept, static_cast<decltype(results)&&>(results)...);
       }));
 }
+
+/// beck's channel with Asio's ready().
+template <class Message>
+class message_queue : public beck::channel<Message> {
+ public:
+  using beck::channel<Message>::channel;
+  /// Returns whether a receive would complete at once, also with channel_closed.
+  bool ready() {
+    if (this->size() > 0) return true;
+    const beck::detail::state_guard guard(this->state_);
+    return !this->senders_.empty() || !this->open_;
+  }
+};
 
 template <class Form>
 class [[nodiscard]] channel_receive
@@ -130,15 +144,14 @@ class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(erro
 namespace experimental {
 
 /// A queue of messages with the values of a signature: void(), void(error_code, ...) or
-/// void(std::exception_ptr, ...). `Concurrent` channels may be used from any threads.
-/// Handlers without an executor are called on that of the channel. Errors: channel_closed,
-/// channel_cancelled. Lifetime: as beck::channel. A moved-from channel can only be destroyed or
-/// assigned to.
+/// void(std::exception_ptr, ...). Handlers without an executor are called on that of the channel.
+/// Errors: channel_closed, channel_cancelled. Lifetime: as beck::channel. A moved-from channel can
+/// only be destroyed or assigned to. Thread: one at a time; a `Concurrent` channel any.
 template <bool Concurrent, class Executor, class Signature>
 class channel_of {
   using form = facade::channel_form<Signature>;
   using message = typename form::message;
-  using inner = beck::channel<message>;
+  using inner = facade::message_queue<message>;
 
  public:
   /// The type of the executor.
@@ -162,11 +175,13 @@ class channel_of {
   const executor_type& get_executor() const noexcept { return executor_; }
   /// Returns how many messages it holds at most.
   std::size_t capacity() const noexcept { return channel_->capacity(); }
-  /// Returns whether close() was not called since it was made or reset.
+  /// Returns whether close() was not called since the channel was made or reset.
   bool is_open() const noexcept { return channel_->is_open(); }
-  /// Returns whether a message is there.
-  bool ready() const noexcept { return channel_->size() > 0; }
-  /// Ends sends from now on; messages that are there can still be received.
+  /// Returns whether a receive would complete at once: with a message, that of a waiting send too,
+  /// or with channel_closed.
+  bool ready() const noexcept { return channel_->ready(); }
+  /// Closes the channel: sends end with channel_closed, waiting ones too, and so do receives when
+  /// the messages in it have been received.
   void close() { channel_->close(); }
   /// Ends waiting sends and receives with channel_cancelled.
   void cancel() { channel_->cancel(); }
@@ -195,16 +210,21 @@ class channel_of {
     while (sent < count && try_send(args...)) ++sent;
     return sent;
   }
-  /// Calls `handler` with a message if there is one, or if the channel is closed, with that error.
-  /// Returns whether it did.
+  /// Calls `handler` with a message if there is one, that of a waiting send too. Returns whether it
+  /// did; false if the channel is closed.
   template <class Handler>
   bool try_receive(Handler&& handler) {
-    return channel_->try_receive([&handler](const error_code& ec, message values) {
-      form::give(static_cast<Handler&&>(handler), ec, std::move(values));
+    bool is_received = false;
+    channel_->try_receive([&](const error_code& closed, message values) {
+      if (closed) return;
+      is_received = true;
+      form::give(static_cast<Handler&&>(handler), closed, std::move(values));
     });
+    return is_received;
   }
 
-  /// Sends a message, with its values and perhaps a token for void(error_code) behind them.
+  /// Starts sending a message. `args` are its values, and perhaps a token behind them, which takes
+  /// (error_code).
   template <class... Args>
   auto async_send(Args&&... args) {
     if constexpr (sizeof...(Args) == std::tuple_size_v<message>) {
@@ -217,7 +237,7 @@ class channel_of {
                        std::forward_as_tuple(static_cast<Args&&>(args)...));
     }
   }
-  /// Receives a message.
+  /// Starts receiving a message. `token` takes the values of the signature, behind an error.
   template <class Token = beck::deferred_t>
   auto async_receive(Token&& token = Token()) {
     return beck::detail::launch(
@@ -247,7 +267,8 @@ class channel_of {
 
 namespace channel_parameters {
 
-/// A channel's parameters: perhaps an executor, then a signature.
+/// Selects the class for the parameters of a channel: an executor, which may be left out, and a
+/// signature.
 template <bool Concurrent, class... Parameters>
 struct chosen;
 template <bool Concurrent, class Signature>
@@ -261,7 +282,7 @@ struct chosen<Concurrent, Executor, Signature> {
 
 }  // namespace channel_parameters
 
-/// A channel for one thread, or one executor.
+/// A channel that one thread uses at a time.
 template <class... Parameters>
 using channel = typename channel_parameters::chosen<false, Parameters...>::type;
 /// A channel for any threads.

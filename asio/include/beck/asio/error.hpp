@@ -17,10 +17,11 @@ namespace error {
 
 using namespace beck::error;
 
-/// Asio's one name for the two errors of beck: the element searched for does not exist, and the
-/// buffer of read_until() is full without a match. Codes of both compare equal to it.
+/// Asio's name for two errors of beck: not_found (an element does not exist) and
+/// delimiter_not_found (the buffer of read_until() is full without a match). Codes of both compare
+/// equal to it.
 struct not_found_t {
-  /// Converts to the code of the first.
+  /// Returns the code of beck's not_found.
   operator error_code() const noexcept {
     return beck::error::make_error_code(beck::error::not_found);
   }

@@ -4,12 +4,8 @@
 
 #include <beck/asio/io_context.hpp>
 
-#if defined(BECK_ASIO_OLD_NAMES)
-#include <beck/asio/old_io_context.hpp>
-#else
 BECK_ASIO_BEGIN
 
-using io_service = beck::io_context;
+using io_service = io_context;
 
 BECK_ASIO_END
-#endif

@@ -12,6 +12,31 @@
 
 BECK_ASIO_BEGIN
 
+namespace facade {
+
+/// A function object that dispatches a copy of a handler on an executor at each call.
+template <class Executor, class Handler>
+class wrapped_handler {
+ public:
+  using executor_type = Executor;
+  wrapped_handler(const Executor& executor, Handler handler)
+      : executor_(executor), handler_(std::move(handler)) {}
+  executor_type get_executor() const noexcept { return executor_; }
+  template <class... Args>
+  void operator()(Args&&... args) {
+    beck::dispatch(executor_, [handler = handler_,
+                               ... kept = std::decay_t<Args>(static_cast<Args&&>(args))]() mutable {
+      handler(std::move(kept)...);
+    });
+  }
+
+ private:
+  Executor executor_;
+  Handler handler_;
+};
+
+}  // namespace facade
+
 /// beck's context with members in the place of functions. Everything else as beck::io_context.
 class io_context : public beck::io_context {
  public:
@@ -47,44 +72,12 @@ class io_context : public beck::io_context {
   /// Returns a function that dispatches `handler`, with its arguments, on this context.
   template <class Handler>
   auto wrap(Handler handler) {
-    return facade_wrap(this->get_executor(), std::move(handler));
+    return facade::wrapped_handler<executor_type, Handler>(get_executor(), std::move(handler));
   }
 
  private:
   static void no_error(error_code& ec) noexcept { ec = error_code(); }
-  template <class Executor, class Handler>
-  static auto facade_wrap(const Executor& executor, Handler handler);
 };
-
-namespace facade {
-
-/// A handler that is called through its executor, wherever it is called.
-template <class Executor, class Handler>
-class wrapped_handler {
- public:
-  using executor_type = Executor;
-  wrapped_handler(const Executor& executor, Handler handler)
-      : executor_(executor), handler_(std::move(handler)) {}
-  executor_type get_executor() const noexcept { return executor_; }
-  template <class... Args>
-  void operator()(Args&&... args) {
-    beck::dispatch(executor_, [handler = handler_,
-                               ... kept = std::decay_t<Args>(static_cast<Args&&>(args))]() mutable {
-      handler(std::move(kept)...);
-    });
-  }
-
- private:
-  Executor executor_;
-  Handler handler_;
-};
-
-}  // namespace facade
-
-template <class Executor, class Handler>
-auto io_context::facade_wrap(const Executor& executor, Handler handler) {
-  return facade::wrapped_handler<Executor, Handler>(executor, std::move(handler));
-}
 
 /// Keeps run() from returning while it exists.
 class io_context::work {
@@ -130,7 +123,7 @@ class io_context::strand : public beck::strand<beck::io_context::executor_type> 
   io_context* context_;
 };
 
-/// The name of before Asio 1.12.
+/// The name of io_context before Asio 1.12.
 using io_service = io_context;
 
 BECK_ASIO_END

@@ -14,7 +14,7 @@ BECK_ASIO_BEGIN
 
 namespace facade {
 
-/// A function that starts an operation with the token that it is given.
+/// Functions that take a token and start an operation with it.
 template <class F>
 concept token_function = !beck::async_operation<F> && requires(F& f) {
   requires beck::async_operation<decltype(f(beck::deferred))>;
@@ -22,7 +22,8 @@ concept token_function = !beck::async_operation<F> && requires(F& f) {
 template <class F>
 concept group_member = beck::async_operation<F> || token_function<F>;
 
-/// Returns the operation that `member` is or, with the token deferred, gives.
+/// Returns `member` if it is an operation, else the operation that it returns for the token
+/// deferred.
 template <class F>
 decltype(auto) operation_of(F&& member) {
   if constexpr (token_function<F>) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <type_traits>
+#include <utility>
 
 #include <beck/asio/config.hpp>
 #include <beck/run/properties.hpp>
@@ -14,7 +16,7 @@ namespace execution {
 
 using namespace beck::execution;
 
-/// What executors are: those of beck, and a program's own with execute() and ==.
+/// Executors: those of beck, and classes of a program with execute() and ==.
 template <class E>
 concept executor = beck::detail::executor_like<E>;
 /// Whether E is an executor.
@@ -24,7 +26,8 @@ inline constexpr bool is_executor_v = executor<E>;
 template <class E>
 struct is_executor : std::bool_constant<executor<E>> {};
 
-/// beck's property, with a value of its own: a program's query() returns one of the three.
+/// beck's property with a value, so that the query() of a program's executor can return it: one of
+/// its three nested properties.
 class blocking_t : public beck::execution::blocking_t {
  public:
   /// Has no value.

@@ -2,6 +2,7 @@
 // Services: objects of a program that exist once for each context and end with it.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -16,18 +17,18 @@ namespace beck {
 
 namespace detail {
 
-/// The key of services of a type: an address.
+/// Its address is the key of a class of services that has no id.
 template <class Key>
 inline constexpr char service_key = 0;
 
-/// The place of a context's services.
+/// Returns a context's pointer to its services.
 struct context_services_access {
   static context_services*& of(execution_context& context) noexcept { return context.services_; }
 };
 
 }  // namespace detail
 
-/// Names a kind of services in Asio. Here the type of the service is its key.
+/// Identifies a class of services, as its static member `id`. Derived classes inherit it.
 class execution_context::id {
  public:
   id() noexcept = default;
@@ -35,8 +36,8 @@ class execution_context::id {
   id& operator=(const id&) = delete;
 };
 
-/// The base of services. A derived class has a constructor from execution_context&, and perhaps a
-/// type `key_type`, by which it is found.
+/// The base of services. A derived class has a constructor from execution_context&, and may have an
+/// `id`, or a type `key_type` whose id stands for its own. Without them its type identifies it.
 class execution_context::service {
  public:
   service(const service&) = delete;
@@ -61,7 +62,7 @@ class execution_context::service {
 
 BECK_ASIO_BEGIN
 
-/// A service of that kind exists already.
+/// The context has a service of this class already.
 class service_already_exists : public std::logic_error {
  public:
   service_already_exists() : std::logic_error("Service already exists.") {}
@@ -95,7 +96,7 @@ class service_list final : public beck::detail::context_services {
     return static_cast<service_list&>(*place);
   }
 
-  /// Tells each service, the newest first.
+  /// Calls shutdown() of each service, the newest first.
   void shut_down() noexcept override {
     if (std::exchange(is_shut_down_, true)) return;
     for (auto at = entries_.rbegin(); at != entries_.rend(); ++at) at->made->shutdown();
@@ -107,9 +108,10 @@ class service_list final : public beck::detail::context_services {
     }
     return nullptr;
   }
-  /// Takes over a service.
-  void add(const void* key, std::unique_ptr<execution_context::service> made) {
-    entries_.push_back({key, std::move(made)});
+  /// Adds a service, which the list then owns. If there is no memory, the caller still owns it.
+  void add(const void* key, execution_context::service* made) {
+    entries_.push_back({key, nullptr});
+    entries_.back().made.reset(made);
   }
 
  private:
@@ -121,12 +123,22 @@ class service_list final : public beck::detail::context_services {
   bool is_shut_down_ = false;
 };
 
+template <class Key>
+const void* key_of() noexcept {
+  if constexpr (requires {
+                  { Key::id } -> std::same_as<execution_context::id&>;
+                }) {
+    return &Key::id;
+  } else {
+    return &beck::detail::service_key<Key>;
+  }
+}
 template <class Service>
 const void* key_of_service() noexcept {
   if constexpr (requires { typename Service::key_type; }) {
-    return &beck::detail::service_key<typename Service::key_type>;
+    return facade::key_of<typename Service::key_type>();
   } else {
-    return &beck::detail::service_key<Service>;
+    return facade::key_of<Service>();
   }
 }
 
@@ -136,44 +148,42 @@ Service* find_service(execution_context& context) {
   const std::lock_guard<std::mutex> guard(service_list::mutex());
   return static_cast<Service*>(service_list::of(context).find(facade::key_of_service<Service>()));
 }
-/// Takes over the service. Returns false, and leaves it alone, if there is one of its kind.
+/// Adds a service, which the context then owns. Returns false if it has one of this class; the
+/// caller then still owns it, as after std::bad_alloc.
 template <class Service>
-bool keep_service(execution_context& context, std::unique_ptr<Service>& made) {
+bool keep_service(execution_context& context, Service* made) {
   const std::lock_guard<std::mutex> guard(service_list::mutex());
   service_list& all = service_list::of(context);
   if (all.find(facade::key_of_service<Service>()) != nullptr) return false;
-  all.add(facade::key_of_service<Service>(), std::move(made));
+  all.add(facade::key_of_service<Service>(), made);
   return true;
 }
 
 }  // namespace facade
 
-/// Returns the service of a context, which it makes at the first call. Thread: any.
+/// Returns the service of a context. Makes it if there is none. Thread: any.
 template <class Service>
 Service& use_service(execution_context& context) {
   if (Service* const found = facade::find_service<Service>(context)) return *found;
   // Without the mutex: the constructor may use other services.
   auto made = std::make_unique<Service>(context);
-  facade::keep_service(context, made);
+  if (facade::keep_service(context, made.get())) return *made.release();
   return *facade::find_service<Service>(context);
 }
-/// Makes a service of a context with arguments of its own. Throws service_already_exists.
+/// Makes a service of a context from the context and `args`. Returns it. Throws
+/// service_already_exists.
 template <class Service, class... Args>
 Service& make_service(execution_context& context, Args&&... args) {
   auto made = std::make_unique<Service>(context, static_cast<Args&&>(args)...);
-  Service& result = *made;
-  if (!facade::keep_service(context, made)) throw service_already_exists();
-  return result;
+  if (!facade::keep_service(context, made.get())) throw service_already_exists();
+  return *made.release();
 }
-/// Gives a service to its context. Throws service_already_exists or invalid_service_owner; the
-/// caller then keeps it.
+/// Adds a service to its context, which then owns it. Throws service_already_exists or
+/// invalid_service_owner; the caller then still owns it.
 template <class Service>
 void add_service(execution_context& context, Service* service) {
   if (&service->context() != &context) throw invalid_service_owner();
-  std::unique_ptr<Service> made(service);
-  if (facade::keep_service(context, made)) return;
-  static_cast<void>(made.release());
-  throw service_already_exists();
+  if (!facade::keep_service(context, service)) throw service_already_exists();
 }
 /// Returns whether a context has the service.
 template <class Service>

@@ -21,7 +21,8 @@ namespace ssl {
 /// The constants of a context.
 class context_base {
  public:
-  /// The versions of TLS that a context speaks, and for which sides. OpenSSL 3 has no SSL 2.
+  /// The versions of TLS and the side of a context: both, client or server. Without SSL 2, which
+  /// OpenSSL 3 has not got.
   enum method {
     sslv2,
     sslv2_client,
@@ -64,7 +65,7 @@ class context_base {
   /// The purpose of a password.
   enum password_purpose { for_reading, for_writing };
 
-  /// The older places of the names in ssl.
+  /// Other names of the constants in ssl, from before Asio had them there.
   using verify_mode = ssl::verify_mode;
   static constexpr verify_mode verify_none = ssl::verify_none;
   static constexpr verify_mode verify_peer = ssl::verify_peer;
@@ -77,7 +78,7 @@ class context_base {
 
 namespace detail {
 
-/// A program's function that knows a password.
+/// The function of set_password_callback().
 class password_callback {
  public:
   virtual ~password_callback() = default;
@@ -155,7 +156,7 @@ class context : public context_base {
     password_ = static_cast<std::unique_ptr<detail::password_callback>&&>(other.password_);
     return *this;
   }
-  /// Connections that live on keep OpenSSL's part.
+  /// Connections that outlive it keep OpenSSL's context, without the functions.
   ~context() {
     if (handle_ == nullptr) return;
     if (verify_ != nullptr) SSL_CTX_set_app_data(handle_.get(), nullptr);
@@ -234,7 +235,7 @@ class context : public context_base {
   }
   error_code add_certificate_authority(const beck::const_buffer& authorities, error_code& ec);
 
-  /// Sets the certificate.
+  /// Sets the certificate that the peer gets.
   void use_certificate(const beck::const_buffer& bytes, file_format format) {
     error_code ec;
     beck::detail::throw_if(use_certificate(bytes, format, ec), "use_certificate");
@@ -313,8 +314,8 @@ class context : public context_base {
     return ec = set_tmp_dh(detail::read_file(name));
   }
 
-  /// Sets the function that knows the password of a key: `std::string(std::size_t size_max,
-  /// password_purpose)`.
+  /// Sets the function that returns the password of a key: `std::string(std::size_t size_max,
+  /// password_purpose)`. An exception refuses the key.
   template <class Function>
   void set_password_callback(Function function) {
     password_ =
@@ -342,7 +343,7 @@ class context : public context_base {
         PEM_read_bio_X509(source, nullptr, SSL_CTX_get_default_passwd_cb(handle_.get()),
                           SSL_CTX_get_default_passwd_cb_userdata(handle_.get())));
   }
-  /// Returns whether reading has ended because there was nothing more to read in PEM.
+  /// Returns whether reading has failed because there is no more PEM.
   static bool at_end() noexcept {
     const unsigned long last = ERR_peek_last_error();
     return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;

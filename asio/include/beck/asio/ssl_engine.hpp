@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The part of a connection that does not depend on its transport: OpenSSL's state, the encrypted
-// bytes on their way to and from the transport, and who of the operations uses the transport.
-// OpenSSL reads from and appends to memory (record by record: its read_ahead is off), so that its
-// calls never wait for room, and no call is repeated for it.
+// The part of a connection that does not depend on the type of its transport: OpenSSL's state, the
+// encrypted bytes from and for the transport, and which operation uses the transport. OpenSSL reads
+// from memory and appends to memory, so its calls never wait for room and are repeated only for
+// more input. Its read_ahead is off: it reads record by record.
 #pragma once
 
 #include <algorithm>
@@ -34,9 +34,9 @@ namespace detail {
 
 using ssl_ptr = std::unique_ptr<SSL, openssl_free<&SSL_free>>;
 
-/// What a call of OpenSSL has come to.
+/// The result of a call of OpenSSL.
 struct outcome {
-  bool wants_input = false;  ///< call again with more input; else it has ended
+  bool wants_input = false;  ///< the call must be repeated when there is more input
   error_code ec;
   std::size_t bytes = 0;
 };
@@ -47,12 +47,13 @@ class direction {
   bool is_used() const noexcept { return used_; }
   bool is_awaited() const noexcept { return waiting_ != 0; }
   void use() noexcept { used_ = true; }
-  /// Ends the use: all that wait look again.
+  /// Ends the use and wakes all operations that wait; one of them uses the direction next.
   void leave() {
     used_ = false;
     if (is_awaited() && line_) line_->cancel();  // without it the stream is closed
   }
-  /// Waits for the end of a use. `token` takes (error_code), which says nothing.
+  /// Waits for the end of a use. `token` takes (error_code), which has no meaning: the end of a use
+  /// and of the stream are operation_aborted, too.
   template <class Token>
   void async_wait(const beck::any_io_executor& executor, Token&& token) {
     if (!line_) line_.emplace(executor, beck::duration(std::numeric_limits<std::int64_t>::max()));
@@ -60,20 +61,20 @@ class direction {
     line_->async_wait(static_cast<Token&&>(token));
   }
   void end_wait() noexcept { --waiting_; }
-  /// Ends all waits. There are none later.
+  /// Ends all waits. Requires that none starts later.
   void close() noexcept { line_.reset(); }
 
  private:
-  std::optional<beck::steady_timer> line_;  // one that never expires, made for the first that waits
+  std::optional<beck::steady_timer> line_;  // never expires; made by the first wait
   std::size_t waiting_ = 0;
   bool used_ = false;
 };
 
-/// A connection. A stream and its operations share it: those in flight when the stream is destroyed
-/// see that it is closed. Stays where it is. Thread: one at a time.
+/// A connection, shared by a stream and its operations: those in flight when the stream is
+/// destroyed find it closed. Not movable: OpenSSL points to it. Thread: one at a time.
 class engine {
  public:
-  /// Starts a connection. `handle` is owned from then on. Throws io_error if it is nullptr.
+  /// Takes over `handle`, also if it throws. Throws io_error if it is nullptr.
   engine(SSL* handle, std::size_t input_bytes, std::size_t output_bytes);
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
@@ -101,7 +102,7 @@ class engine {
     result.bytes = bytes;
     return result;
   }
-  /// Encrypts some of the bytes, as many as the stream puts into one write.
+  /// Encrypts at most `write_max_` of the bytes.
   outcome write(beck::const_buffer from) noexcept {
     outcome result;
     if (from.size() == 0) return result;
@@ -112,7 +113,7 @@ class engine {
     result.bytes = bytes;
     return result;
   }
-  /// Says the end to the peer, and looks for its end.
+  /// Sends close_notify, and looks for that of the peer.
   outcome shutdown() noexcept {
     ERR_clear_error();
     int done = SSL_shutdown(ssl_.get());
@@ -138,12 +139,12 @@ class engine {
     if (sent_.empty()) sent_.swap(output_);
     return {sent_.data(), sent_.size()};
   }
-  /// Notes that so many of them were sent. The rest comes first in the next send.
+  /// Removes the first `bytes` of to_send(), which were sent. The next send begins with the rest.
   void sent(std::size_t bytes) noexcept {
     sent_.erase(sent_.begin(), sent_.begin() + static_cast<std::ptrdiff_t>(bytes));
   }
-  /// Returns the error of an operation whose transport has failed with `ec`: the transport's end is
-  /// the stream's only after the peer has said so.
+  /// Returns the error of an operation whose transport has failed with `ec`: the end of the
+  /// transport is eof only after the peer's close_notify, else the stream is truncated.
   error_code explain(const error_code& ec) const noexcept {
     if (ec != beck::error::eof) return ec;
     const bool ended = (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
@@ -152,7 +153,7 @@ class engine {
   }
 
   bool is_closed() const noexcept { return closed_; }
-  /// Notes that the stream is gone, and with it the transport.
+  /// Notes that the stream is destroyed, and its transport with it.
   void close() noexcept {
     closed_ = true;
     sends.close();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// OpenSSL, and its errors: as codes of Asio's two categories, taken from the error queue, which
-// belongs to the thread.
+// The errors of OpenSSL, which are in a queue of each thread, as codes of Asio's two categories.
 #pragma once
 
 #if !__has_include(<openssl/ssl.h>)

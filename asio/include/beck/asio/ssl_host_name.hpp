@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// host_name_verification: whether a certificate is for the host that the program wants.
+// host_name_verification: checks that the peer's certificate is for the host that the program
+// names.
 #pragma once
 
 #include <openssl/x509v3.h>
@@ -13,8 +14,8 @@ BECK_ASIO_BEGIN
 
 namespace ssl {
 
-/// A function for set_verify_callback() that accepts the certificates of one host, as RFC 6125 has
-/// it: its name, or its address if the text is one. It needs verify_peer.
+/// A function for set_verify_callback() that accepts the certificates of one host: for its name
+/// (RFC 6125), or for its address if the text is one. Requires verify_peer.
 class host_name_verification {
  public:
   /// The type of the answer.
@@ -23,7 +24,7 @@ class host_name_verification {
   /// Accepts the certificates of `host`.
   explicit host_name_verification(const std::string& host) : host_(host) {}
 
-  /// Returns whether the certificate is accepted. Certificates of issuers need only be verified.
+  /// Returns whether the certificate is accepted. That of an issuer is if OpenSSL has verified it.
   bool operator()(bool preverified, verify_context& context) const {
     if (!preverified) return false;
     if (X509_STORE_CTX_get_error_depth(context.native_handle()) > 0) return true;

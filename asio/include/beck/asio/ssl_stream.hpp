@@ -18,8 +18,10 @@ namespace ssl {
 
 namespace detail {
 
-/// The calls of OpenSSL that an operation repeats. `sends` says whether its result needs what it
-/// has written to be sent.
+// The calls of OpenSSL that operations repeat until they have their input. `sends`: the operation
+// completes only when the output of its call is sent.
+
+/// A handshake.
 class handshake_call {
  public:
   static constexpr bool sends = true;
@@ -30,7 +32,7 @@ class handshake_call {
   stream_base::handshake_type type_;
 };
 
-/// A handshake whose first input is in buffers. Its result is the number of bytes taken from them.
+/// A handshake whose first input is in buffers. Its result is the number of bytes used of them.
 template <class Buffers>
 class buffered_handshake_call {
  public:
@@ -57,13 +59,14 @@ class buffered_handshake_call {
   std::size_t taken_ = 0;
 };
 
+/// A shutdown.
 class shutdown_call {
  public:
   static constexpr bool sends = true;
   outcome operator()(engine& e) const noexcept { return e.shutdown(); }
 };
 
-/// Reads into the first buffer that is not empty.
+/// A read into the first buffer that is not empty.
 class read_call {
  public:
   static constexpr bool sends = false;
@@ -77,6 +80,7 @@ class read_call {
   beck::mutable_buffer to_;
 };
 
+/// A write of one buffer.
 class write_call {
  public:
   static constexpr bool sends = true;
@@ -87,7 +91,7 @@ class write_call {
   beck::const_buffer from_;
 };
 
-/// Writes several buffers: small ones together, in one record.
+/// A write of several buffers: small ones are copied together into one record.
 class gathered_write_call {
  public:
   static constexpr bool sends = true;
@@ -207,8 +211,8 @@ class operation_steps {
   bool ended_ = false;
 };
 
-/// Performs an operation on the calling thread. Returns the number of bytes. The output of a call
-/// that has succeeded stays for the next operation if the transport would block.
+/// Performs an operation on the calling thread. Returns the number of bytes. If the transport would
+/// block, the output of a call that has succeeded is sent by the next operation.
 template <class Transport, class Call>
 std::size_t perform_now(Transport& transport, engine& e, Call call, error_code& ec) {
   for (;;) {
@@ -235,8 +239,8 @@ std::size_t perform_now(Transport& transport, engine& e, Call call, error_code& 
 /// that take no error_code throw io_error. A read and a write may be in flight at once; a shutdown
 /// beside a read waits for the peer's close_notify through it. Movable while no operation is in
 /// flight. Errors: eof after the peer's close_notify; ssl::error::stream_truncated if the transport
-/// ends without it; those of OpenSSL (error::get_ssl_category()) and of the transport.
-/// Thread: one at a time for all of its operations, as a strand has it. Cancellation: terminal
+/// ends without it; those of OpenSSL (error::get_ssl_category()) and of the transport. Thread: one
+/// at a time for all of its operations: several threads need a strand. Cancellation: terminal
 /// requests; afterwards the stream may only be closed. Destroying it ends operations in flight.
 template <class Stream>
 class stream : public stream_base {
@@ -300,7 +304,7 @@ class stream : public stream_base {
   lowest_layer_type& lowest_layer() noexcept { return lowest_of(next_layer_); }
   const lowest_layer_type& lowest_layer() const noexcept { return lowest_of(next_layer_); }
 
-  /// Sets whether the certificate of the peer is verified, as the others for this stream only.
+  /// Sets whether the certificate of the peer is verified, for this stream only.
   void set_verify_mode(verify_mode mode) {
     SSL_set_verify(native_handle(), mode, SSL_get_verify_callback(native_handle()));
   }
@@ -359,7 +363,7 @@ class stream : public stream_base {
         detail::buffered_handshake_call<Buffers>(type, buffers), token);
   }
 
-  /// Says the end to the peer and waits for its end, on the calling thread.
+  /// Sends close_notify and waits for that of the peer, on the calling thread.
   void shutdown() {
     error_code ec;
     beck::detail::throw_if(shutdown(ec), "shutdown");
@@ -368,7 +372,7 @@ class stream : public stream_base {
     perform(detail::shutdown_call(), ec);
     return ec;
   }
-  /// Starts a shutdown. `token` takes (error_code).
+  /// Starts sending close_notify and waiting for that of the peer. `token` takes (error_code).
   template <class Token = beck::default_completion_token_t<executor_type>>
   auto async_shutdown(Token&& token = Token()) {
     return start<void(error_code), Token>(detail::shutdown_call(), token);
@@ -427,7 +431,7 @@ class stream : public stream_base {
     if (engine_ != nullptr) engine_->close();
   }
 
-  std::shared_ptr<detail::engine> engine_;  // tells operations in flight before the transport goes
+  std::shared_ptr<detail::engine> engine_;  // closed before the transport is destroyed
   Stream next_layer_;
 };
 

@@ -41,14 +41,14 @@ class verify_context {
 
 namespace detail {
 
-/// A program's function that decides about a certificate.
+/// The function of set_verify_callback().
 class verify_callback {
  public:
   virtual ~verify_callback() = default;
   virtual bool call(bool preverified, verify_context& context) = 0;
 
-  /// Returns OpenSSL's answer of `callback`: refuses where there is none. An exception refuses,
-  /// too: it must not pass through OpenSSL's frames.
+  /// Returns the result of `callback` for OpenSSL: 1 accepts, 0 refuses. Refuses without a
+  /// callback, and after an exception, which must not pass through OpenSSL's frames.
   static int answer(void* callback, int preverified, X509_STORE_CTX* handle) noexcept {
     if (callback == nullptr) return 0;
     try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stackless coroutines: a class whose call operator goes on where it yielded. The body is a switch
-// over the places where it may go on. <asio/yield.hpp> gives the short names of the macros.
+// Stackless coroutines: function objects whose call operator resumes behind the statement at which
+// it yielded. The macros make its body a switch statement with a case for each point to resume at;
+// <asio/yield.hpp> defines short names for them.
 #pragma once
 
 #include <beck/asio/config.hpp>
@@ -14,9 +15,9 @@ class coroutine_run;
 /// The position of a coroutine, as a base or a member of a copyable function object.
 class coroutine {
  public:
-  /// Makes one that has not started.
+  /// Makes the position of a coroutine that has not started.
   constexpr coroutine() noexcept = default;
-  /// Returns whether this is the copy that a fork has made, until it yields.
+  /// Returns whether this is a copy that a fork has made, and has not yielded since.
   bool is_child() const noexcept { return is_child_; }
   /// Returns the opposite of is_child().
   bool is_parent() const noexcept { return !is_child_; }
@@ -41,16 +42,16 @@ class coroutine_run {
   explicit coroutine_run(coroutine* of) noexcept : of_(of) {}
   coroutine_run(const coroutine_run&) = delete;
   coroutine_run& operator=(const coroutine_run&) = delete;
-  /// The body has ended if it did not yield.
+  /// Completes the coroutine if its body has ended without a yield.
   ~coroutine_run() {
     if (!has_yielded_) of_->at_ = coroutine::complete;
   }
 
   /// Returns whether the body has ended before.
   bool has_completed() const noexcept { return of_->is_complete(); }
-  /// Returns the place to go on at.
+  /// Returns the case to resume at.
   int place() const noexcept { return of_->at_; }
-  /// Notes the place behind a yield, whose statement is still to run.
+  /// Sets the case behind a yield as the one to resume at. The statement of the yield runs next.
   void yield(int place) noexcept {
     of_->at_ = place;
     of_->is_child_ = false;
@@ -60,19 +61,19 @@ class coroutine_run {
   void begin() noexcept { phase_ = phase::running; }
   bool is_running() const noexcept { return phase_ == phase::running; }
   void finish() noexcept { phase_ = phase::over; }
-  /// A statement that was left by a break, `yield break`, ends the body.
+  /// Ends the statement of a yield. If a break has left it (`yield break`), the body has ended.
   void settle() noexcept {
     if (phase_ == phase::running) has_yielded_ = false;
     phase_ = phase::over;
   }
   bool is_over() const noexcept { return phase_ == phase::over; }
-  /// Notes the place behind a fork, for the copies that its statement makes.
+  /// Sets the case behind a fork as the one to resume at in the copies that its statement makes.
   void begin_fork(int place) noexcept {
     of_->at_ = place;
     of_->is_child_ = true;
     is_forking_ = true;
   }
-  /// The parent goes on.
+  /// Ends the statement of a fork; the parent continues behind it.
   void end_fork() noexcept {
     of_->is_child_ = false;
     is_forking_ = false;

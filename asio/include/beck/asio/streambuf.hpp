@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// streambuf: a growing buffer that is a std::streambuf, too: reads and writes of the library take
+// streambuf: a growing buffer that is also a std::streambuf. Reads and writes of the library take
 // it as a dynamic buffer, and std::istream and std::ostream work on it.
 #pragma once
 
@@ -16,9 +16,8 @@
 
 BECK_ASIO_BEGIN
 
-/// Bytes that are read from the front and written at the back, at most `size_max`. Writes of more
-/// fail as those of a std::streambuf do: the stream is bad, prepare() throws.
-/// Thread: one at a time.
+/// At most `size_max` bytes, which are read at the front and written at the back. A write of more
+/// to a std::ostream sets its badbit; prepare() throws. Thread: one at a time.
 template <class Allocator = std::allocator<char>>
 class basic_streambuf : public std::streambuf {
  public:
@@ -32,7 +31,7 @@ class basic_streambuf : public std::streambuf {
                            const Allocator& allocator = Allocator())
       : size_max_(size_max),
         memory_(size_max < first_bytes ? size_max : first_bytes, 0, allocator) {
-    place(0, 0, memory_.size());
+    place(0, 0);
   }
   basic_streambuf(const basic_streambuf&) = delete;
   basic_streambuf& operator=(const basic_streambuf&) = delete;
@@ -41,7 +40,7 @@ class basic_streambuf : public std::streambuf {
   std::size_t size() const noexcept { return static_cast<std::size_t>(pptr() - gptr()); }
   /// Returns the bound of size().
   std::size_t max_size() const noexcept { return size_max_; }
-  /// Returns the size that it has memory for.
+  /// Returns the number of bytes that fit into the memory allocated so far.
   std::size_t capacity() const noexcept { return memory_.size(); }
   /// Returns the bytes that can be read. Valid until the next call of another function.
   const_buffers_type data() const noexcept { return {gptr(), size()}; }
@@ -53,13 +52,11 @@ class basic_streambuf : public std::streambuf {
   }
   /// Adds the first `n` bytes of prepare(), at most all.
   void commit(std::size_t n) noexcept {
-    const auto room = static_cast<std::size_t>(epptr() - pptr());
-    place(read_at(), write_at() + (n < room ? n : room), end());
+    const std::size_t room = memory_.size() - write_at();
+    place(read_at(), write_at() + (n < room ? n : room));
   }
   /// Removes `n` bytes at the front, at most all.
-  void consume(std::size_t n) noexcept {
-    place(read_at() + (n < size() ? n : size()), write_at(), end());
-  }
+  void consume(std::size_t n) noexcept { place(read_at() + (n < size() ? n : size()), write_at()); }
 
   /// Refers to this buffer, for the reads and writes of the library.
   operator beck::dynamic_buffer_ref() noexcept { return {this, table, size_max_}; }
@@ -67,7 +64,7 @@ class basic_streambuf : public std::streambuf {
  protected:
   /// Makes the bytes that were written readable.
   int_type underflow() override {
-    place(read_at(), write_at(), end());
+    place(read_at(), write_at());
     return gptr() < egptr() ? traits_type::to_int_type(*gptr()) : traits_type::eof();
   }
   /// Adds a byte.
@@ -88,27 +85,28 @@ class basic_streambuf : public std::streambuf {
 
   std::size_t read_at() const noexcept { return static_cast<std::size_t>(gptr() - eback()); }
   std::size_t write_at() const noexcept { return static_cast<std::size_t>(pptr() - eback()); }
-  std::size_t end() const noexcept { return static_cast<std::size_t>(epptr() - eback()); }
-  /// Sets the positions in the memory: the standard functions that move one take an int.
-  void place(std::size_t read, std::size_t write, std::size_t end) noexcept {
+  /// Sets the positions of reading and writing in the memory, because the functions that move one
+  /// take an int.
+  void place(std::size_t read, std::size_t write) noexcept {
     char* const first = memory_.data();
     setg(first, first + read, first + write);
-    setp(first + write, first + end);
+    setp(first + write, first + memory_.size());
   }
   void make_room(std::size_t n) {
-    if (n <= static_cast<std::size_t>(epptr() - pptr())) return;
+    if (n <= memory_.size() - write_at()) return;
     const std::size_t bytes = size();
     if (n > size_max_ - bytes) throw std::length_error("asio::streambuf: more than max_size()");
     if (bytes > 0) std::memmove(memory_.data(), gptr(), bytes);
-    place(0, bytes, memory_.size());
-    if (bytes + n > memory_.size()) memory_.resize(bytes + n);
-    place(0, bytes, memory_.size());
+    place(0, bytes);
+    if (bytes + n <= memory_.size()) return;
+    memory_.resize(bytes + n);
+    place(0, bytes);
   }
   void resize(std::size_t n) {
     if (n > size()) {
       commit(prepare(n - size()).size());
     } else {
-      place(read_at(), read_at() + n, end());
+      place(read_at(), read_at() + n);
     }
   }
 
@@ -127,7 +125,7 @@ class basic_streambuf : public std::streambuf {
   std::vector<char, Allocator> memory_;
 };
 
-/// The usual one.
+/// A buffer with the standard allocator.
 using streambuf = basic_streambuf<>;
 
 /// Asio's dynamic buffer of a streambuf.

@@ -14,19 +14,22 @@ BECK_ASIO_BEGIN
 
 namespace chrono = std::chrono;
 
-/// How long a timer of a clock waits before it asks the clock again. May be specialised, or another
-/// class named as a timer's parameter.
+/// Converts a time of a clock to the duration after which a timer reads the clock again. May be
+/// specialised; a timer's parameter can name another class.
 template <class Clock>
-struct wait_traits : beck::wait_traits<Clock> {};
+struct wait_traits : beck::wait_traits<Clock> {
+  using primary = wait_traits;
+};
 
 namespace facade {
 
-/// The traits of beck's timer: its own in the place of the facade's, for the timers that need none.
+/// The traits for beck's timer. For the clocks of std::chrono the unspecialised ones are beck's own,
+/// with which its timer does not poll the clock.
 template <class Clock, class Traits>
-using timer_traits = std::conditional_t<std::is_same_v<Traits, wait_traits<Clock>> &&
-                                            (std::is_same_v<Clock, std::chrono::steady_clock> ||
-                                             std::is_same_v<Clock, std::chrono::system_clock>),
-                                        beck::wait_traits<Clock>, Traits>;
+using timer_traits =
+    std::conditional_t<!specialised<Traits> && (std::is_same_v<Clock, std::chrono::steady_clock> ||
+                                                std::is_same_v<Clock, std::chrono::system_clock>),
+                       beck::wait_traits<Clock>, Traits>;
 
 }  // namespace facade
 

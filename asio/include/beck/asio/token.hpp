@@ -72,9 +72,9 @@ struct compose_function {
 
 }  // namespace facade
 
-/// Starts a composed operation, as beck's. Without an I/O object it has the executor of the calling
-/// handler, and outside of every context the system's, as in Asio. An object, so that
-/// argument-dependent lookup does not find beck's function beside it.
+/// Starts a composed operation, as beck::async_compose(). Without an I/O object it has the executor
+/// of the calling handler, and outside of every context the system's, as in Asio. An object, so
+/// that argument-dependent lookup does not find beck's function beside it.
 template <class Token, class Signature>
 inline constexpr facade::compose_function<Token, Signature> async_compose{};
 
