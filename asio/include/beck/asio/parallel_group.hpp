@@ -22,7 +22,7 @@ concept token_function = !beck::async_operation<F> && requires(F& f) {
 template <class F>
 concept group_member = beck::async_operation<F> || token_function<F>;
 
-/// Returns the operation that `member` is or, with the token deferred, gives.
+/// Returns the operation of a member: a function of a token is called with deferred.
 template <class F>
 decltype(auto) operation_of(F&& member) {
   if constexpr (token_function<F>) {
