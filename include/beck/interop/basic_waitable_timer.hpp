@@ -280,9 +280,10 @@ class basic_waitable_timer {
   /// Returns the expiry.
   time_point expiry() const noexcept { return expiry_; }
 
-  /// Blocks the calling thread until the expiry; cancel() and signals do not end it. It looks at the
-  /// clock when the time that WaitTraits names has passed: later if the clock was set forward, and
-  /// sleeps again if it was set back. `ec` is never set.
+  /// Blocks the calling thread until the expiry; neither cancel() nor a signal ends the wait. It
+  /// looks at the clock again whenever the time that WaitTraits names has passed: if the clock is
+  /// set forward meanwhile it returns late, and if it is set back it sleeps again. `ec` is never
+  /// set.
   void wait(error_code& ec) {
     wait();
     ec = error_code();

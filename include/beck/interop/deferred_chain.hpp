@@ -258,7 +258,7 @@ class [[nodiscard]] condition_with_then {
   bool condition_;
 };
 
-/// A condition, for which then() and otherwise() name the operations: the result of deferred.when().
+/// The result of deferred.when(): a condition, for which then() and otherwise() name operations.
 class [[nodiscard]] deferred_condition {
  public:
   explicit deferred_condition(bool condition) noexcept : condition_(condition) {}

@@ -23,8 +23,8 @@ class run_turns {
   bool wait(Take&& take, IsOver&& is_over, std::int64_t deadline) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1, std::memory_order_relaxed);
-    // Pairs with the fence in is_awaited_after_change(): this thread sees the change, or the other one
-    // sees that this thread waits.
+    // Pairs with the fence in is_awaited_after_change(): this thread sees the change, or the other
+    // one sees that this thread waits.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     bool taken = take();
     while (!taken && !is_over()) {
