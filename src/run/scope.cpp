@@ -5,10 +5,9 @@
 #include <beck/base/error.hpp>
 #include <beck/detail/inner_scope.hpp>
 #include <beck/detail/scope.hpp>
-
 #include <new>
-#include "base/use_check.hpp"
 
+#include "base/use_check.hpp"
 #include "run/stop_walk.hpp"
 
 // Stopping a scope has two steps. First the scope and all scopes below it are marked as stopped,

@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/dies.hpp"
 #include "support/allocations.hpp"
 #include "support/handlers.hpp"
 #include "support/manual_executor.hpp"
@@ -101,6 +102,24 @@ TEST_CASE("a callable without any executor goes to the current one") {
   });
   context.run();
   CHECK(order == "x-pd");
+}
+
+TEST_CASE("a callable for an empty executor ends the program with a message") {
+  const beck::any_io_executor none;
+  const auto names_it = [](const std::string& message) {
+    return message.find("with an empty executor") != std::string::npos;
+  };
+  CHECK(names_it(dies_with([&] { beck::post(none, [] {}); })));
+  CHECK(names_it(dies_with([&] { beck::dispatch(none, [] {}); })));
+  CHECK(names_it(dies_with([&] { beck::defer(none, [] {}); })));
+  CHECK(names_it(dies_with([&] { none.execute([] {}); })));
+  CHECK(names_it(dies_with([&] { beck::dispatch(beck::bind_executor(none, [] {})); })));
+  // One that has an executor of its own goes there.
+  beck::io_context context;
+  bool ran = false;
+  beck::post(none, beck::bind_executor(context.get_executor(), [&] { ran = true; }));
+  CHECK(context.run() == 1);
+  CHECK(ran);
 }
 
 TEST_CASE("the memory of a posted callable comes from its allocator and is free when it runs") {

@@ -38,7 +38,7 @@ struct wait_traits {
 
 namespace detail {
 
-/// What a timer of a program's clock shares with its waits, which may outlive it.
+/// The state that a timer of a program's clock shares with its waits, which may outlive it.
 class clock_timer_state {
  public:
   explicit clock_timer_state(const any_io_executor& executor) : timer_(executor) {}
@@ -69,6 +69,26 @@ class clock_timer_state {
   std::atomic<unsigned> cancels_ = 0;
 };
 
+namespace functions {
+
+/// Returns the time to wait before the clock is looked at again. Saturates, whatever the unit is.
+template <class WaitTraits, class TimePoint>
+beck::duration time_to_wait(const TimePoint& expiry) {
+  return beck::duration(WaitTraits::to_wait_duration(expiry));
+}
+
+/// Blocks the calling thread until the clock shows `expiry`: sleeps again while a clock that is
+/// slow, or was set back, shows an earlier time.
+template <class Clock, class WaitTraits>
+void block_until(const typename Clock::time_point& expiry) {
+  while (Clock::now() < expiry) {
+    const beck::duration left = detail::time_to_wait<WaitTraits>(expiry);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(left.nanoseconds()));
+  }
+}
+
+}  // namespace functions
+
 /// A wait until a clock shows a point in time: waits of the steady clock, as many as it takes.
 template <class Clock, class WaitTraits>
 class [[nodiscard]] clock_wait : public op<clock_wait<Clock, WaitTraits>, void(error_code)> {
@@ -98,10 +118,7 @@ class [[nodiscard]] clock_wait : public op<clock_wait<Clock, WaitTraits>, void(e
     cancellation_slot get_cancellation_slot() const noexcept {
       return done_.get_cancellation_slot();
     }
-    void operator()(const error_code& ec) {
-      // Without a waiter the wait is gone, too: its coroutine was destroyed.
-      if (done_) self_->look(ec, static_cast<handler&&>(done_));
-    }
+    void operator()(const error_code& ec) { self_->look(ec, static_cast<handler&&>(done_)); }
 
    private:
     clock_wait* self_;
@@ -109,7 +126,7 @@ class [[nodiscard]] clock_wait : public op<clock_wait<Clock, WaitTraits>, void(e
   };
 
   void go_on(handler done) {
-    const beck::duration left(WaitTraits::to_wait_duration(expiry_));
+    const beck::duration left = detail::time_to_wait<WaitTraits>(expiry_);
     state_->async_wait_for(left)(step(*this, static_cast<handler&&>(done)));
   }
   void look(error_code ec, handler done) {
@@ -125,15 +142,19 @@ class [[nodiscard]] clock_wait : public op<clock_wait<Clock, WaitTraits>, void(e
   unsigned cancels_ = 0;
 };
 
-namespace functions {
-
-/// Blocks the calling thread until the clock shows `expiry`.
-template <class Clock, class WaitTraits>
-void block_until(const typename Clock::time_point& expiry) {
-  while (Clock::now() < expiry) std::this_thread::sleep_for(WaitTraits::to_wait_duration(expiry));
-}
-
-}  // namespace functions
+/// The timer of this library for a clock of <chrono>.
+template <class Clock>
+struct timer_of;
+template <>
+struct timer_of<std::chrono::steady_clock> {
+  using type = steady_timer;
+};
+template <>
+struct timer_of<std::chrono::system_clock> {
+  using type = system_timer;
+};
+template <class Clock>
+concept clock_with_timer = requires { typename timer_of<Clock>::type; };
 
 /// A timer of this library with the points in time of std::chrono.
 template <class Clock, class Timer, class Executor>
@@ -259,12 +280,15 @@ class basic_waitable_timer {
   /// Returns the expiry.
   time_point expiry() const noexcept { return expiry_; }
 
-  /// Blocks the calling thread until the expiry. `ec` is never set.
+  /// Blocks the calling thread until the expiry; neither cancel() nor a signal ends the wait. It
+  /// looks at the clock again whenever the time that WaitTraits names has passed: if the clock is
+  /// set forward meanwhile it returns late, and if it is set back it sleeps again. `ec` is never
+  /// set.
   void wait(error_code& ec) {
     wait();
     ec = error_code();
   }
-  /// Blocks the calling thread until the expiry.
+  /// As above.
   void wait() { detail::block_until<Clock, WaitTraits>(expiry_); }
   /// Waits for the expiry that is set now. `token` takes (error_code). Throws std::bad_alloc.
   template <class Token = default_completion_token_t<Executor>>
@@ -303,38 +327,18 @@ class basic_waitable_timer {
   time_point expiry_{};
 };
 
-/// A timer of the steady clock.
-template <class Executor>
-class basic_waitable_timer<std::chrono::steady_clock, wait_traits<std::chrono::steady_clock>,
-                           Executor>
-    : public detail::chrono_timer<std::chrono::steady_clock, steady_timer, Executor> {
-  using base = detail::chrono_timer<std::chrono::steady_clock, steady_timer, Executor>;
+/// A timer of std::chrono::steady_clock or std::chrono::system_clock.
+template <detail::clock_with_timer Clock, class Executor>
+class basic_waitable_timer<Clock, wait_traits<Clock>, Executor>
+    : public detail::chrono_timer<Clock, typename detail::timer_of<Clock>::type, Executor> {
+  using base = typename basic_waitable_timer::chrono_timer;
 
  public:
   /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
     /// The type.
-    using other = basic_waitable_timer<std::chrono::steady_clock,
-                                       wait_traits<std::chrono::steady_clock>, Other>;
-  };
-  using base::base;
-};
-
-/// A timer of the system clock.
-template <class Executor>
-class basic_waitable_timer<std::chrono::system_clock, wait_traits<std::chrono::system_clock>,
-                           Executor>
-    : public detail::chrono_timer<std::chrono::system_clock, system_timer, Executor> {
-  using base = detail::chrono_timer<std::chrono::system_clock, system_timer, Executor>;
-
- public:
-  /// The same type with another executor.
-  template <class Other>
-  struct rebind_executor {
-    /// The type.
-    using other = basic_waitable_timer<std::chrono::system_clock,
-                                       wait_traits<std::chrono::system_clock>, Other>;
+    using other = basic_waitable_timer<Clock, wait_traits<Clock>, Other>;
   };
   using base::base;
 };

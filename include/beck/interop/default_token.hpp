@@ -107,7 +107,7 @@ concept default_stream = std::is_base_of_v<stream_object, Base>;
 template <clock_kind Clock, class Token, class Inner>
 class rebound<basic_timer<Clock>, executor_with_token<Token, Inner>>
     : public object_with_token<basic_timer<Clock>, executor_with_token<Token, Inner>> {
-  using base = object_with_token<basic_timer<Clock>, executor_with_token<Token, Inner>>;
+  using base = typename rebound::object_with_token;
 
  public:
   using base::base;
@@ -121,7 +121,7 @@ class rebound<basic_timer<Clock>, executor_with_token<Token, Inner>>
 template <class Token, class Inner>
 class rebound<signal_set, executor_with_token<Token, Inner>>
     : public object_with_token<signal_set, executor_with_token<Token, Inner>> {
-  using base = object_with_token<signal_set, executor_with_token<Token, Inner>>;
+  using base = typename rebound::object_with_token;
 
  public:
   using base::base;
@@ -190,8 +190,7 @@ template <class Token, class Inner>
 class basic_random_access_file<detail::executor_with_token<Token, Inner>>
     : public detail::object_with_token<basic_random_access_file<Inner>,
                                        detail::executor_with_token<Token, Inner>> {
-  using base = detail::object_with_token<basic_random_access_file<Inner>,
-                                         detail::executor_with_token<Token, Inner>>;
+  using base = typename basic_random_access_file::object_with_token;
 
  public:
   using base::base;

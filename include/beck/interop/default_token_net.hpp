@@ -45,8 +45,7 @@ template <class Protocol, class Token, class Inner>
 class basic_stream_socket<Protocol, detail::executor_with_token<Token, Inner>>
     : public detail::socket_with_token<detail::stream_with_token<
           basic_stream_socket<Protocol, Inner>, detail::executor_with_token<Token, Inner>>> {
-  using base = detail::socket_with_token<detail::stream_with_token<
-      basic_stream_socket<Protocol, Inner>, detail::executor_with_token<Token, Inner>>>;
+  using base = typename basic_stream_socket::connects_by_default;
 
  public:
   using base::base;
@@ -73,8 +72,7 @@ template <class Protocol, class Token, class Inner>
 class basic_datagram_socket<Protocol, detail::executor_with_token<Token, Inner>>
     : public detail::socket_with_token<detail::object_with_token<
           basic_datagram_socket<Protocol, Inner>, detail::executor_with_token<Token, Inner>>> {
-  using base = detail::socket_with_token<detail::object_with_token<
-      basic_datagram_socket<Protocol, Inner>, detail::executor_with_token<Token, Inner>>>;
+  using base = typename basic_datagram_socket::connects_by_default;
 
  public:
   /// The type of the endpoints.
@@ -150,8 +148,7 @@ template <class Protocol, class Token, class Inner>
 class basic_socket_acceptor<Protocol, detail::executor_with_token<Token, Inner>>
     : public detail::waits_by_default<detail::object_with_token<
           basic_socket_acceptor<Protocol, Inner>, detail::executor_with_token<Token, Inner>>> {
-  using base = detail::waits_by_default<detail::object_with_token<
-      basic_socket_acceptor<Protocol, Inner>, detail::executor_with_token<Token, Inner>>>;
+  using base = typename basic_socket_acceptor::waits_by_default;
 
  public:
   /// The type of the endpoints.
@@ -215,7 +212,7 @@ namespace detail {
 template <class Protocol, class Token, class Inner>
 class rebound<ip::basic_resolver<Protocol>, executor_with_token<Token, Inner>>
     : public object_with_token<ip::basic_resolver<Protocol>, executor_with_token<Token, Inner>> {
-  using base = object_with_token<ip::basic_resolver<Protocol>, executor_with_token<Token, Inner>>;
+  using base = typename rebound::object_with_token;
   using flags = ip::resolver_base::flags;
 
  public:

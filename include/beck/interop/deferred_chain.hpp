@@ -98,8 +98,8 @@ template <class Function, class... A>
 struct following<Function, void(A...)> {
   using type = std::decay_t<std::invoke_result_t<Function, A...>>;
   static_assert(async_operation<type>,
-                "the function of deferred() returns an operation: what an initiating function "
-                "returns with the token deferred, deferred.values(...), or both branches of "
+                "the function of deferred() returns an operation: that of an initiating function "
+                "with the token deferred, deferred.values(...), or both branches of "
                 "deferred.when()");
 };
 
@@ -258,7 +258,7 @@ class [[nodiscard]] condition_with_then {
   bool condition_;
 };
 
-/// What deferred.when() returns.
+/// The result of deferred.when(): a condition, for which then() and otherwise() name operations.
 class [[nodiscard]] deferred_condition {
  public:
   explicit deferred_condition(bool condition) noexcept : condition_(condition) {}
@@ -287,7 +287,7 @@ template <class Function, class... A>
   requires std::is_invocable_v<Function, A...>
 class async_result<detail::deferred_function<Function>, void(A...)> {
  public:
-  /// Returns the operation that `token`'s function follows.
+  /// Returns an operation: the one that `initiation` starts, and behind it the function of `token`.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
     auto operation = async_result<deferred_t, void(A...)>::initiate(

@@ -90,6 +90,10 @@ class to_associated {
   any_io_executor target_;
 };
 
+inline constexpr char no_executor_for_function[] =
+    "post, dispatch, defer or execute outside of every context, or with an empty executor, and the "
+    "function has no executor either";
+
 /// Starts a reschedule with a handler instead of a coroutine.
 template <>
 struct callback_start<schedule_operation> {
@@ -101,9 +105,6 @@ struct callback_start<schedule_operation> {
           op.through() ? op.through() : any_io_executor(beck::get_associated_executor(function));
       go(through, op.may_skip(), to_associated<callable>(static_cast<F&&>(function)));
     } else {
-      BECK_ASSERT(op.through(),
-                  "post, dispatch or defer outside of every context, and the handler has no "
-                  "executor either");
       go(op.through(), op.may_skip(), static_cast<F&&>(function));
     }
   }
@@ -114,6 +115,7 @@ struct callback_start<schedule_operation> {
  private:
   template <class F>
   static void go(const any_io_executor& through, bool may_skip, F&& function) {
+    BECK_ASSERT(through, no_executor_for_function);
     if (may_skip) {
       detail::call_or_post(through, static_cast<F&&>(function));
     } else {
@@ -148,6 +150,9 @@ any_io_executor executor_at(C& context) {
 template <detail::execution_place P>
 decltype(auto) native_executor_at(P& where) {
   if constexpr (native_executor<P>) {
+    if constexpr (std::is_base_of_v<any_io_executor, P>) {
+      BECK_ASSERT(where, no_executor_for_function);
+    }
     return static_cast<const P&>(where);
   } else {
     return functions::executor_at(where);

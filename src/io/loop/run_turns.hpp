@@ -23,8 +23,8 @@ class run_turns {
   bool wait(Take&& take, IsOver&& is_over, std::int64_t deadline) {
     std::unique_lock lock(mutex_);
     waiting_.fetch_add(1, std::memory_order_relaxed);
-    // Pairs with the fence in anybody_after_change(): this thread sees the change, or the other one
-    // sees that this thread waits.
+    // Pairs with the fence in is_awaited_after_change(): this thread sees the change, or the other
+    // one sees that this thread waits.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     bool taken = take();
     while (!taken && !is_over()) {
@@ -38,13 +38,13 @@ class run_turns {
 
   /// Wakes one thread, which takes the place that the caller has left.
   void one() noexcept {
-    if (!anybody_after_change()) return;
+    if (!is_awaited_after_change()) return;
     { const std::lock_guard lock(mutex_); }  // no thread is between its check and its sleep
     changed_.notify_one();
   }
   /// Wakes all threads.
   void all() noexcept {
-    if (!anybody_after_change()) return;
+    if (!is_awaited_after_change()) return;
     const std::lock_guard lock(mutex_);  // during the call: a woken thread may end the object
     changed_.notify_all();
   }
@@ -53,7 +53,7 @@ class run_turns {
   unsigned waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
  private:
-  bool anybody_after_change() const noexcept {
+  bool is_awaited_after_change() const noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return waiting() != 0;
   }

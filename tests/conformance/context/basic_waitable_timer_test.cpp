@@ -7,10 +7,14 @@
 #include <beck/interop/basic_waitable_timer.hpp>
 #include <beck/interop/default_token.hpp>
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include <sys/time.h>
+
+#include "support/child.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
@@ -57,6 +61,20 @@ struct impatient {
   static inline int looks = 0;
 };
 using manual_timer = beck::basic_waitable_timer<manual_clock, impatient>;
+
+// Stands still, and counts its readings.
+struct hourly_clock {
+  using duration = std::chrono::hours;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<hourly_clock>;
+  static time_point now() {
+    looks = looks + 1;
+    return time_point(1h);
+  }
+  static inline volatile int looks = 0;
+};
+using hourly_timer = beck::basic_waitable_timer<hourly_clock>;
 
 // Lets the timer look at its clock several times.
 void turn(beck::io_context& context, int before) {
@@ -215,6 +233,20 @@ TEST_CASE("wait blocks the thread until the clock shows the expiry") {
   dated three(ctx, 1ms);
   three.wait();
   CHECK(std::chrono::system_clock::now() >= three.expiry());
+}
+
+TEST_CASE("wait sleeps, however far away the expiry is and however long the clock's unit") {
+  // The alarm ends the sleep, and the process: the clock has been looked at for the expiry, which
+  // never comes, and for the time until then.
+  const auto end = beck::test::run_child([](int) {
+    ::signal(SIGALRM, [](int) { ::_exit(hourly_clock::looks <= 2 ? 0 : 1); });
+    const itimerval soon{{0, 0}, {0, 20'000}};
+    ::setitimer(ITIMER_REAL, &soon, nullptr);
+    beck::io_context ctx;
+    hourly_timer(ctx, hourly_clock::time_point::max()).wait();
+  });
+  CHECK(WIFEXITED(end.status));
+  CHECK(WEXITSTATUS(end.status) == 0);
 }
 
 TEST_CASE("the default traits saturate") {

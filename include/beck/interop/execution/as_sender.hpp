@@ -77,13 +77,7 @@ struct completion<io_result<T...>, true> {
 
 /// Adds std::exception_ptr to the errors: for tasks and operations of users, which may throw.
 template <class Signatures>
-struct with_exceptions;
-template <class... S>
-struct with_exceptions<completion_signatures<S...>> {
-  using type = std::conditional_t<
-      has_signature<set_error_t(std::exception_ptr), completion_signatures<S...>>,
-      completion_signatures<S...>, completion_signatures<S..., set_error_t(std::exception_ptr)>>;
-};
+using with_exceptions = append_new<Signatures, set_error_t(std::exception_ptr)>;
 /// Whether an awaitable ends with an error_code or a value only: the operations of the library.
 template <class Op>
 inline constexpr bool throws_nothing = std::is_base_of_v<beck::detail::io_op, Op> ||
@@ -176,7 +170,7 @@ struct on_stop {
 };
 
 /// The part of a state that only receivers that can stop have: the registration, and the message to
-/// the executor of the wait. Everyone else has nothing.
+/// the executor of the wait.
 template <class Token, class State, bool CanStop>
 class stop_part {
  public:
@@ -396,8 +390,8 @@ class [[nodiscard]] op_sender {
     }
   }
 
-  /// Whether a task may await the operation instead: it runs where its object is, or nobody has
-  /// said where that is to start.
+  /// Whether a task may await the operation instead: the operation runs where its object is, or the
+  /// program has named no executor for it.
   static constexpr bool may_be_released = has_home<operation> || !Placed;
   /// Returns the operation, for a task that awaits the sender.
   operation release() && { return static_cast<operation&&>(place_.make()); }

@@ -32,7 +32,7 @@ class task_env {
   const any_io_executor* home_;
 };
 
-/// What awaiting makes of values: none, one, or a tuple.
+/// The value of a co_await for the values of a sender: none, the one, or a tuple.
 template <class... T>
 struct awaited_values {
   using type = std::tuple<std::decay_t<T>...>;
@@ -145,7 +145,7 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
         [this] { return execution::connect(static_cast<Sender&&>(sender_), receiver(*this)); }});
     environment.wait_at_start(this, kind);
     environment.executor().on_work_started();
-    if (is_completed_by_start()) {
+    if (initiating_call::completes(this, [this] { state_->start(); })) {
       environment.executor().on_work_finished();
       environment.stop_waiting();
       if (beck::detail::runner::current()->spend(beck::detail::runner::memory_weight)) return false;
@@ -174,19 +174,11 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
  private:
   using initiating_call = beck::detail::initiating_call;
 
-  /// Starts the sender. Returns whether it has completed inside start().
-  bool is_completed_by_start() noexcept {
-    const initiating_call call(this);
-    state_->start();
-    return call.result() == initiating_call::outcome::completed;
-  }
   /// Ends a wait whose task is being destroyed: a sender may complete inside the request of a stop.
   void abandon() noexcept {
-    const initiating_call call(this);
-    source_->request_stop();
+    const bool ended = initiating_call::completes(this, [this] { source_->request_stop(); });
     BECK_ASSERT(
-        call.result() == initiating_call::outcome::completed,
-        "a task was destroyed while a sender that it awaits runs elsewhere; join it before");
+        ended, "a task was destroyed while a sender that it awaits runs elsewhere; join it before");
     scope_->executor().on_work_finished();
   }
   error_code stop_error() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // repeat_until: a loop of senders that keeps the stack bounded and gives way. Its child may
 // complete inside start() any number of times: each round returns to the loop, and a round that has
-// cost no budget pays for itself, so that a loop over senders of other libraries starves nobody.
+// cost no budget pays for itself, so that a loop over senders of other libraries gives way, too.
 #pragma once
 
 #include <beck/detail/initiating_call.hpp>
@@ -15,6 +15,30 @@ namespace beck::execution {
 inline namespace BECK_EXECUTION_VOCABULARY {
 
 namespace detail {
+
+/// The error in a signature; std::monostate if that has none.
+template <class Signature>
+struct error_of {
+  using type = std::monostate;
+};
+template <class Error>
+struct error_of<set_error_t(Error)> {
+  using type = std::decay_t<Error>;
+};
+template <class Signature>
+using error_in = typename error_of<Signature>::type;
+
+/// A signature whose values are dropped.
+template <class Signature>
+struct dropped_values {
+  using type = Signature;
+};
+template <class... T>
+struct dropped_values<set_value_t(T...)> {
+  using type = set_value_t();
+};
+template <class Signature>
+using without_values = typename dropped_values<Signature>::type;
 
 template <class Child, class Receiver>
 class repeat_state : beck::detail::queue_entry {
@@ -63,7 +87,8 @@ class repeat_state : beck::detail::queue_entry {
         outcome_ = outcome::failed;
         return finish();
       }
-      if (!is_completed_by_start()) return;  // another thread may have ended this object
+      const bool inside = initiating_call::completes(this, [this] { state_->start(); });
+      if (!inside) return;  // another thread may have ended this object
       if (outcome_ != outcome::again) return finish();
       if (where == nullptr || where != beck::detail::runner::current()) continue;
       if (where->budget() == before && where->spend(beck::detail::runner::memory_weight)) continue;
@@ -80,12 +105,6 @@ class repeat_state : beck::detail::queue_entry {
       if (start.running_in_this_thread()) return start;
     }
     return where.ambient != nullptr ? where.ambient->executor() : any_io_executor();
-  }
-  /// Starts the child. Returns whether it has completed inside start().
-  bool is_completed_by_start() noexcept {
-    const initiating_call call(this);
-    state_->start();
-    return call.result() == initiating_call::outcome::completed;
   }
   static void go_on(beck::detail::queue_entry* entry, beck::detail::runner* where) {
     auto& self = *static_cast<repeat_state*>(entry);
@@ -125,32 +144,9 @@ class repeat_state : beck::detail::queue_entry {
 
   template <class Signatures>
   struct errors_of;
-  template <class Signature>
-  struct one_error {
-    using type = std::variant<>;
-  };
-  template <class Error>
-  struct one_error<set_error_t(Error)> {
-    using type = std::variant<std::decay_t<Error>>;
-  };
-  template <class... Lists>
-  struct joined;
-  template <class... A>
-  struct joined<std::variant<A...>> {
-    using type = std::variant<A...>;
-  };
-  template <class... A, class B, class... Lists>
-  struct joined<std::variant<A...>, std::variant<B>, Lists...>
-      : std::conditional_t<(std::is_same_v<A, B> || ...), joined<std::variant<A...>, Lists...>,
-                           joined<std::variant<A..., B>, Lists...>> {};
-  template <class... A, class... Lists>
-  struct joined<std::variant<A...>, std::variant<>, Lists...>
-      : joined<std::variant<A...>, Lists...> {};
   template <class... S>
-  struct errors_of<completion_signatures<S...>> {
-    using type = typename joined<std::variant<std::monostate, std::exception_ptr>,
-                                 typename one_error<S>::type...>::type;
-  };
+  struct errors_of<completion_signatures<S...>>
+      : append_new<std::variant<std::monostate, std::exception_ptr>, error_in<S>...> {};
   using errors = typename errors_of<signatures_of<const Child&, env_of_t<child_receiver>>>::type;
 
   Child child_;
@@ -164,24 +160,11 @@ class repeat_state : beck::detail::queue_entry {
 /// exception of the child's connect.
 template <class List>
 struct repeat_signatures;
-template <class Result, class... Rest>
-struct repeat_join {
-  using type = Result;
-};
-template <class... R, class S, class... Rest>
-struct repeat_join<completion_signatures<R...>, S, Rest...>
-    : repeat_join<std::conditional_t<has_signature<S, completion_signatures<R...>>,
-                                     completion_signatures<R...>, completion_signatures<R..., S>>,
-                  Rest...> {};
-template <class... R, class... T, class... Rest>
-struct repeat_join<completion_signatures<R...>, set_value_t(T...), Rest...>
-    : repeat_join<completion_signatures<R...>, Rest...> {};
 template <class... S>
-struct repeat_signatures<completion_signatures<S...>> {
-  using type = typename repeat_join<
-      completion_signatures<set_value_t(), set_error_t(std::exception_ptr), set_stopped_t()>,
-      S...>::type;
-};
+struct repeat_signatures<completion_signatures<S...>>
+    : append_new<
+          completion_signatures<set_value_t(), set_error_t(std::exception_ptr), set_stopped_t()>,
+          without_values<S>...> {};
 
 template <class Child>
 class [[nodiscard]] repeat_sender {

@@ -219,6 +219,17 @@ template <class Signature, class... All>
 inline constexpr bool has_signature<Signature, completion_signatures<All...>> =
     (std::is_same_v<Signature, All> || ...);
 
+/// Appends types to a list (signatures, a variant), each once.
+template <class List, class... More>
+struct append_new {
+  using type = List;
+};
+template <template <class...> class List, class... Has, class Next, class... More>
+struct append_new<List<Has...>, Next, More...>
+    : append_new<
+          std::conditional_t<(std::is_same_v<Next, Has> || ...), List<Has...>, List<Has..., Next>>,
+          More...> {};
+
 /// A sender: of any library.
 template <class T>
 concept any_sender = requires { typename std::remove_cvref_t<T>::sender_concept; } &&
