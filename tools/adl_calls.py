@@ -80,7 +80,7 @@ def functions(placed, folder):
         while scopes and scopes[-1][0] >= depth:
             scopes.pop()
         kind, around = node["kind"], [scope[1] for scope in scopes]
-        spaces = [scope[2] for scope in scopes if scope[1] == "NamespaceDecl"]
+        spaces = [scope[2] for scope in scopes if scope[1] == "NamespaceDecl" and scope[2] != "inline"]
         scopes.append((depth, kind, text.removesuffix(" nested").rsplit(" ", 1)[-1]))
         is_template = around[-1:] == ["FunctionTemplateDecl"]
         around = around[: -1 if is_template else None]

@@ -18,6 +18,7 @@
 #include <beck/http/static_files.hpp>
 #include <beck/http/target.hpp>
 #include <beck/http/url.hpp>
+#include <beck/interop/execution.hpp>
 #include <beck/interop/stop_token.hpp>
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/context_services.hpp>
@@ -62,11 +63,14 @@ struct own {
 BECK_TEST_NAME(accept);
 BECK_TEST_NAME(append);
 BECK_TEST_NAME(apply_mask);
+BECK_TEST_NAME(as_result_sender);
+BECK_TEST_NAME(as_sender);
 BECK_TEST_NAME(async_accept);
 BECK_TEST_NAME(async_copy);
 BECK_TEST_NAME(async_read_some);
 BECK_TEST_NAME(async_receive);
 BECK_TEST_NAME(async_receive_descriptors);
+BECK_TEST_NAME(from_sender);
 BECK_TEST_NAME(relay);
 BECK_TEST_NAME(async_send_descriptors);
 BECK_TEST_NAME(async_splice);
@@ -116,9 +120,11 @@ BECK_TEST_NAME(prepend);
 BECK_TEST_NAME(race);
 BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
+BECK_TEST_NAME(repeat_until);
 BECK_TEST_NAME(require);
 BECK_TEST_NAME(resolve_reference);
 BECK_TEST_NAME(run);
+BECK_TEST_NAME(scheduler_of);
 BECK_TEST_NAME(shield);
 BECK_TEST_NAME(shrink);
 BECK_TEST_NAME(shrink_erased);
@@ -163,6 +169,7 @@ using sim_tape = beck::testing::sim::tape;
 using beck::testing::sim::check_options;
 using beck::testing::sim::program_ref;
 using timer_wait = decltype(some<steady_timer>().async_wait());
+using timer_sender = decltype(beck::execution::as_sender(made<timer_wait>()));
 
 // The library's function takes these arguments, and is not found with them.
 #define BECK_TEST_CALL(space, name, ...)                                   \
@@ -211,6 +218,13 @@ BECK_TEST_CALL(beck, when_any, made<tasks>());
 BECK_TEST_CALL(beck, with_deadline, made<beck::time_point>(), made<timer_wait>());
 BECK_TEST_CALL(beck, with_stop, made<beck::stop_token>(), made<timer_wait>());
 BECK_TEST_CALL(beck, with_stop, made<std::stop_token>(), made<timer_wait>());
+BECK_TEST_CALL(beck::execution, as_result_sender, made<timer_wait>());
+BECK_TEST_CALL(beck::execution, as_sender, made<timer_wait>());
+BECK_TEST_CALL(beck::execution, as_sender, made<timer_wait>(), some<io_context>());
+BECK_TEST_CALL(beck::execution, from_sender, made<timer_sender>());
+BECK_TEST_CALL(beck::execution, repeat_until, made<timer_sender>());
+BECK_TEST_CALL(beck::execution, scheduler_of, some<io_context>());
+BECK_TEST_CALL(beck::execution, sync_wait, some<io_context>(), made<timer_sender>());
 BECK_TEST_CALL(beck::uring, async_submit, some<io_context>(), made<void (*)(io_uring_sqe&)>());
 BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(), made<std::string_view>(),
                std::uint16_t());

@@ -18,9 +18,9 @@ struct alignas(8) resumable {
   resumable(const resumable&) = delete;
   resumable& operator=(const resumable&) = delete;
 
-  function
-      resume;  ///< called where a coroutine would be resumed, with the runner bound; it may end
-               ///< the life of the object, and must not throw
+  /// Called where a coroutine would be resumed, with the runner bound. It may end the life of the
+  /// object, and must not throw.
+  function resume;
 };
 
 /// A suspended coroutine, a resumable, or nothing. One word; owns nothing.
@@ -30,18 +30,17 @@ class continuation {
   continuation(std::nullptr_t) noexcept {}
   template <class Promise>
   continuation(std::coroutine_handle<Promise> coroutine) noexcept
-      : bits_(reinterpret_cast<std::uintptr_t>(coroutine.address())) {}
-  continuation(resumable& object) noexcept
-      : bits_(reinterpret_cast<std::uintptr_t>(&object) | object_bit) {}
+      : at_(static_cast<char*>(coroutine.address())) {}
+  continuation(resumable& object) noexcept : at_(reinterpret_cast<char*>(&object) + object_bit) {}
 
-  explicit operator bool() const noexcept { return bits_ != 0; }
+  explicit operator bool() const noexcept { return at_ != nullptr; }
 
   /// Continues it. Requires that there is one.
   void resume() const {
-    if ((bits_ & object_bit) == 0) [[likely]] {
-      std::coroutine_handle<>::from_address(reinterpret_cast<void*>(bits_)).resume();
+    if ((reinterpret_cast<std::uintptr_t>(at_) & object_bit) == 0) [[likely]] {
+      std::coroutine_handle<>::from_address(at_).resume();
     } else {
-      auto& object = *reinterpret_cast<resumable*>(bits_ - object_bit);
+      auto& object = *reinterpret_cast<resumable*>(at_ - object_bit);
       object.resume(object);
     }
   }
@@ -49,7 +48,7 @@ class continuation {
  private:
   static constexpr std::uintptr_t object_bit = 1;
 
-  std::uintptr_t bits_ = 0;
+  char* at_ = nullptr;
 };
 
 }  // namespace beck::detail

@@ -15,6 +15,7 @@ namespace beck {
 class multiple_exceptions : public std::exception {
  public:
   /// Keeps `first`.
+  // NOLINTNEXTLINE(bugprone-throw-keyword-missing): an exception that holds another one
   explicit multiple_exceptions(std::exception_ptr first) noexcept
       : first_(static_cast<std::exception_ptr&&>(first)) {}
   const char* what() const noexcept override { return "multiple exceptions"; }
@@ -157,9 +158,9 @@ auto joined(pair_end<T, U>& ended) -> typename and_values<T, U>::type {
 template <class Wide, std::size_t I = 0, class Narrow>
 Wide widened(Narrow&& from) {
   if constexpr (I + 1 < std::variant_size_v<std::decay_t<Narrow>>) {
-    if (from.index() != I) return functions::widened<Wide, I + 1>(std::move(from));
+    if (from.index() != I) return functions::widened<Wide, I + 1>(static_cast<Narrow&&>(from));
   }
-  return Wide(std::in_place_index<I>, std::get<I>(std::move(from)));
+  return Wide(std::in_place_index<I>, std::get<I>(static_cast<Narrow&&>(from)));
 }
 
 /// The result of || if the left operand has won.

@@ -23,7 +23,7 @@ struct wait_traits : beck::wait_traits<Clock> {
 
 namespace facade {
 
-/// The traits for beck's timer. For the clocks of std::chrono the unspecialised ones are beck's own,
+/// The traits for beck's timer. For the clocks of std::chrono the unspecialised ones are beck's,
 /// with which its timer does not poll the clock.
 template <class Clock, class Traits>
 using timer_traits =

@@ -98,6 +98,8 @@ struct signatures_for {
                                   plain, typename with_exceptions<plain>::type>;
 };
 
+namespace functions {
+
 /// Returns the executor on which an awaitable completes by itself; empty if it has none.
 template <class Op>
 any_io_executor home_of(const Op& op) noexcept {
@@ -113,6 +115,9 @@ any_io_executor home_of(const Op& op) noexcept {
     return any_io_executor();
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// The place of an awaitable that exists when the sender is connected. One that has something to
 /// destroy (frames, scopes, timers) goes before the completion.
@@ -150,7 +155,8 @@ class many_shots {
   many_shots(const many_shots& other)
     requires std::copy_constructible<Make>
       : make_(other.make_) {}
-  many_shots(many_shots&& other) : make_(static_cast<Make&&>(other.make_)) {}
+  many_shots(many_shots&& other) noexcept(std::is_nothrow_move_constructible_v<Make>)
+      : make_(static_cast<Make&&>(other.make_)) {}
   operation& make() {
     return op_ ? *op_ : op_.emplace(in_place{[this]() -> operation { return make_(); }});
   }
@@ -246,13 +252,10 @@ class op_state : beck::detail::sender_wait {
   /// that of the receiver's scheduler, else that of the caller.
   any_io_executor find_home() {
     if (any_io_executor own = detail::home_of(place_.make())) return own;
-    if constexpr (requires(const env& e) { executor_of(e.query(get_start_scheduler_t())); }) {
-      return executor_of(get_env(receiver_).query(get_start_scheduler_t()));
-    } else {
-      const beck::detail::runner* const here = beck::detail::runner::current();
-      return here != nullptr && here->ambient != nullptr ? beck::detail::ambient_scope().executor()
-                                                         : any_io_executor();
-    }
+    if (any_io_executor start = detail::start_executor(get_env(receiver_))) return start;
+    const beck::detail::runner* const here = beck::detail::runner::current();
+    return here != nullptr && here->ambient != nullptr ? beck::detail::ambient_scope().executor()
+                                                       : any_io_executor();
   }
 
   /// The function of sender_wait.
@@ -408,6 +411,8 @@ concept makes_awaitable = !beck::detail::scoped_awaitable<F> && std::move_constr
 
 }  // namespace detail
 
+namespace functions {
+
 /// Returns a sender of an operation or a task, which can be started once.
 ///
 /// It sends the values of the operation (`set_value(std::size_t)` for a read), or the value of the
@@ -463,6 +468,9 @@ auto as_result_sender(Make make) {
   return detail::op_sender<detail::many_shots<Make>, true, false>(
       detail::many_shots<Make>(static_cast<Make&&>(make)), any_io_executor());
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace BECK_EXECUTION_VOCABULARY
 }  // namespace beck::execution

@@ -124,7 +124,8 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
 
   explicit awaited_sender(Sender&& sender) : sender_(static_cast<Sender&&>(sender)) {}
   /// Moves one that was not awaited.
-  awaited_sender(awaited_sender&& other) : sender_(static_cast<Sender&&>(other.sender_)) {}
+  awaited_sender(awaited_sender&& other) noexcept(std::is_nothrow_move_constructible_v<Sender>)
+      : sender_(static_cast<Sender&&>(other.sender_)) {}
   ~awaited_sender() {
     if (state_ && result_.index() == 0) abandon();
   }
@@ -240,6 +241,8 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Makes a sender awaitable: `auto value = co_await from_sender(s)`. If some of its errors are
 /// error_codes the result is an io_result of the values (in an awaitable: the values or io_error),
 /// else the value, or a tuple of several; other errors are thrown. A sender that is stopped gives
@@ -255,6 +258,9 @@ auto from_sender(Sender sender) {
     return detail::awaited_sender<Sender>(static_cast<Sender&&>(sender));
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace BECK_EXECUTION_VOCABULARY
 }  // namespace beck::execution

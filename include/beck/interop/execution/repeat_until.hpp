@@ -99,11 +99,8 @@ class repeat_state : beck::detail::queue_entry {
   /// Returns the executor on which the loop goes on: that of the receiver's scheduler, if it is one
   /// of beck and this thread is inside it, else that of the context.
   any_io_executor executor_here(const beck::detail::runner& where) const noexcept {
-    using env = env_of_t<Receiver>;
-    if constexpr (requires(const env& e) { executor_of(e.query(get_start_scheduler_t())); }) {
-      any_io_executor start = executor_of(get_env(receiver_).query(get_start_scheduler_t()));
-      if (start.running_in_this_thread()) return start;
-    }
+    any_io_executor start = detail::start_executor(get_env(receiver_));
+    if (start && start.running_in_this_thread()) return start;
     return where.ambient != nullptr ? where.ambient->executor() : any_io_executor();
   }
   static void go_on(beck::detail::queue_entry* entry, beck::detail::runner* where) {
@@ -195,6 +192,8 @@ class [[nodiscard]] repeat_sender {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Returns a sender that starts `child` again and again, until it sends true; if it sends nothing,
 /// for ever. `child` is connected as a const lvalue, so that an operation of beck takes the form
 /// as_sender([...] { return operation; }). An error or a stop of the child ends the loop.
@@ -206,6 +205,9 @@ template <detail::any_sender Child>
 auto repeat_until(Child child) {
   return detail::repeat_sender<Child>(static_cast<Child&&>(child));
 }
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace BECK_EXECUTION_VOCABULARY
 }  // namespace beck::execution

@@ -145,16 +145,32 @@ scheduler detail::results_on::query(get_completion_scheduler_t<Completion> which
   return completes_on::query(which);
 }
 
+namespace functions {
+
 /// Returns the scheduler of an executor, or of an object that has one: a context, a strand, a pool.
 template <beck::detail::execution_place Where>
 scheduler scheduler_of(Where&& where) {
   return scheduler(beck::detail::executor_at(where));
 }
 
+}  // namespace functions
+using namespace functions;
+
 namespace detail {
-inline const any_io_executor& executor_of(const scheduler& at) noexcept {
-  return at.get_executor();
+namespace functions {
+
+/// Returns the executor of an environment's start scheduler; empty unless that is one of beck.
+template <class Env>
+any_io_executor start_executor(const Env& env) {
+  any_io_executor found;
+  if constexpr (requires { scheduler(env.query(get_start_scheduler_t())); }) {
+    found = scheduler(env.query(get_start_scheduler_t())).get_executor();
+  }
+  return found;
 }
+
+}  // namespace functions
+using namespace functions;
 }  // namespace detail
 
 }  // namespace BECK_EXECUTION_VOCABULARY

@@ -7,6 +7,7 @@
 
 namespace beck::execution {
 inline namespace BECK_EXECUTION_VOCABULARY {
+namespace functions {
 
 /// Starts `sender` inside `context`, runs the context until it has completed, and returns what a
 /// task that awaits it would get: io_result or the value. The standard's sync_wait needs another
@@ -20,5 +21,7 @@ auto sync_wait(io_context& context, Sender sender) {
   }(static_cast<Sender&&>(sender)));
 }
 
+}  // namespace functions
+using namespace functions;
 }  // namespace BECK_EXECUTION_VOCABULARY
 }  // namespace beck::execution

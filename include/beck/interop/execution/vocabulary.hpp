@@ -171,6 +171,7 @@ struct get_env_function {
     }
   }
 };
+namespace functions {
 template <class Env>
 auto token_in(const Env& env) noexcept {
   if constexpr (requires { env.query(get_stop_token_t()); }) {
@@ -179,6 +180,8 @@ auto token_in(const Env& env) noexcept {
     return never_stop_token();
   }
 }
+}  // namespace functions
+using namespace functions;
 template <class Sender, class... Env>
 using signatures_of =
     decltype(std::remove_cvref_t<Sender>::template get_completion_signatures<Sender, Env...>());
@@ -198,15 +201,18 @@ using stop_token_of_t = decltype(detail::token_in(std::declval<const Env&>()));
 
 namespace detail {
 
+namespace functions {
 /// Returns the stop token of an environment.
 template <class Env>
 auto stop_token_in(const Env& env) noexcept {
 #if defined(BECK_WITH_STDEXEC) || defined(__cpp_lib_senders)
   return get_stop_token_t()(env);
 #else
-  return token_in(env);
+  return detail::token_in(env);
 #endif
 }
+}  // namespace functions
+using namespace functions;
 
 /// Whether a receiver with this environment can request a stop.
 template <class Env>
