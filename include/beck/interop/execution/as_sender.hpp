@@ -393,6 +393,16 @@ class [[nodiscard]] op_sender {
     }
   }
 
+  /// Returns the sender for coroutines of other libraries.
+  affine_sender<op_sender> affine() && {
+    return affine_sender<op_sender>(static_cast<op_sender&&>(*this));
+  }
+  affine_sender<op_sender> affine() const&
+    requires std::copy_constructible<Place>
+  {
+    return affine_sender<op_sender>(*this);
+  }
+
   /// Whether a task may await the operation instead: the operation runs where its object is, or the
   /// program has named no executor for it.
   static constexpr bool may_be_released = has_home<operation> || !Placed;

@@ -243,13 +243,17 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
 
 namespace functions {
 
-/// Makes a sender awaitable: `auto value = co_await from_sender(s)`. If some of its errors are
-/// error_codes the result is an io_result of the values (in an awaitable: the values or io_error),
-/// else the value, or a tuple of several; other errors are thrown. A sender that is stopped gives
-/// operation_aborted (timeout if a time limit was the reason), as an error or as an exception. The
-/// sender's environment has a stop token, which a stop of the task's scope requests, and the task's
-/// executor as scheduler. Thread: the sender may complete on any thread; the task goes on where it
-/// runs. Memory: none, but for a stop source where the program has no library of senders.
+/// Returns an awaitable that starts `sender` and waits for its completion:
+/// `auto value = co_await from_sender(s)`.
+///
+/// Result: if some errors of the sender are error_codes, an io_result of the values (in an
+/// awaitable: the values or io_error); else the value, or a tuple of several. Other errors are
+/// thrown. A sender that is stopped gives operation_aborted (timeout if a time limit was the
+/// reason), as an error or as an exception.
+/// Cancellation: the sender's environment has a stop token, which a stop of the task's scope
+/// requests, and the task's executor as scheduler.
+/// Thread: the sender may complete on any thread; the task goes on where it runs.
+/// Memory: none, but for a stop source where the program has no library of senders.
 template <detail::any_sender Sender>
 auto from_sender(Sender sender) {
   if constexpr (requires { requires Sender::may_be_released; }) {

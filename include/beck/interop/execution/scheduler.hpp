@@ -4,6 +4,7 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/detail/sender_wait.hpp>
+#include <beck/interop/execution/affine.hpp>
 #include <beck/interop/execution/vocabulary.hpp>
 #include <beck/run/post.hpp>
 
@@ -91,6 +92,8 @@ class schedule_sender {
     return {home_, std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
   }
   completes_on get_env() const noexcept { return completes_on(home_); }
+  /// Returns the sender for coroutines of other libraries.
+  affine_sender<schedule_sender> affine() const { return affine_sender<schedule_sender>(*this); }
 
  private:
   any_io_executor home_;
