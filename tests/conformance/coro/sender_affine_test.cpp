@@ -212,9 +212,8 @@ CONFORMANCE("an affine sender reports a value that cannot be kept") {
   beck::io_context ctx(context_options());
   beck::io_context elsewhere(context_options());
   completion_notes told;
-  auto state =
-      ex::connect(ex::detail::affine_sender<moves_once_sender>(moves_once_sender{&elsewhere}),
-                  takes_moves_once(told, ex::scheduler_of(ctx)));
+  auto state = ex::connect(ex::affine_sender<moves_once_sender>(moves_once_sender{&elsewhere}),
+                           takes_moves_once(told, ex::scheduler_of(ctx)));
   state.start();
   elsewhere.run();
   ctx.run();

@@ -155,22 +155,28 @@ class affine_state {
   typename completions::place kept_;
 };
 
-/// A sender that completes as `Child` does, on the start scheduler of its receiver, which it must
-/// have: inside the completion of `Child` if that is there, else after a turn of the scheduler's
-/// queue, which no stop ends. The scheduler must not fail.
+}  // namespace detail
+
+/// A sender with the completions of `Child`, on the start scheduler of its receiver: inside the
+/// completion of `Child` if that is there already, else after a turn of the scheduler's queue that
+/// no stop ends. The member affine() of senders returns it.
+/// Requires: the receiver has a start scheduler, whose schedule() cannot fail.
+/// Errors: those of `Child`, and an exception if a value cannot be moved.
+/// Memory: a place for the values in the operation state.
 template <class Child>
 class [[nodiscard]] affine_sender {
  public:
   using sender_concept = sender_tag;
 
+  /// Takes over a sender.
   explicit affine_sender(Child child) : child_(static_cast<Child&&>(child)) {}
 
   template <class Self, class... Env>
   static consteval auto get_completion_signatures() noexcept {
-    return typename affine_completions<signatures_of<Child, Env...>>::signatures();
+    return typename detail::affine_completions<detail::signatures_of<Child, Env...>>::signatures();
   }
   template <class Receiver>
-  affine_state<Child, std::decay_t<Receiver>> connect(Receiver&& receiver) && {
+  detail::affine_state<Child, std::decay_t<Receiver>> connect(Receiver&& receiver) && {
     return {static_cast<Child&&>(child_),
             std::decay_t<Receiver>(static_cast<Receiver&&>(receiver))};
   }
@@ -178,8 +184,6 @@ class [[nodiscard]] affine_sender {
  private:
   Child child_;
 };
-
-}  // namespace detail
 
 }  // namespace BECK_EXECUTION_VOCABULARY
 }  // namespace beck::execution
