@@ -15,6 +15,9 @@ PEERS = {
     "beck-epoll-prompt": ("beck", ["--backend", "epoll", "--no-speculation"]),
     "asio-epoll": ("asio_epoll", []),
     "asio-uring": ("asio_uring", []),
+    # The programs of asio-epoll, compiled over beck's facade.
+    "facade-uring": ("facade_uring", []),
+    "facade-epoll": ("facade_epoll", []),
     "raw-epoll": ("raw_epoll", []),
     "raw-uring": ("raw_uring", []),
     "raw-uring-lazy": ("raw_uring", ["--lazy"]),
@@ -58,12 +61,14 @@ PEERS = {
 }
 RING_PEERS = frozenset(
     "beck-uring beck-uring-eager beck-uring-poll beck-uring-prompt beck-uring-spin beck-uring-splice beck-uring-file"
-    " asio-uring raw-uring raw-uring-lazy coroutine-uring".split()
+    " asio-uring facade-uring raw-uring raw-uring-lazy coroutine-uring".split()
 )
 BECK = ("beck-uring", "beck-epoll")
-# beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
+FACADE = ("facade-uring", "facade-epoll")
+# beck without one of its mechanisms (docs/mechanisms.md).
 VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-prompt", "beck-uring-spin", "beck-epoll-spin")
 VARIANTS += ("beck-epoll-prompt",)
+ON_REQUEST = VARIANTS + FACADE  # take part only where --peers names them
 # Rivals that a system may lack: without them a benchmark says so and goes on.
 OPTIONAL = {
     "asio-epoll": "Asio is not installed (Debian: libasio-dev)",
@@ -141,8 +146,8 @@ BENCHES = {
             "100 pairs of UNIX stream sockets, 64-byte messages; -2p: the ends of a pair in two processes",
             500,
             (
-                Case("callback", LIBRARIES, "raw"),
-                Case("coroutine", LIBRARIES, "raw"),
+                Case("callback", LIBRARIES + FACADE, "raw"),
+                Case("coroutine", LIBRARIES + FACADE, "raw"),
                 Case("raw", RAW_IO),
                 Case("callback-2p", LIBRARIES, "raw-2p"),
                 Case("coroutine-2p", LIBRARIES, "raw-2p"),
@@ -155,7 +160,7 @@ BENCHES = {
             "message",
             "TCP echo on the loopback, connections x message size; CPU time of the server alone",
             350,
-            cases([f"{c}x{s}" for s in (64, 16384) for c in (1, 10, 100, 1000)], LIBRARIES + RAW_IO),
+            cases([f"{c}x{s}" for s in (64, 16384) for c in (1, 10, 100, 1000)], LIBRARIES + FACADE + RAW_IO),
         ),
         Bench(
             "read_until",
@@ -484,7 +489,7 @@ class Slot:
 
 
 def is_chosen(peer, peers):
-    return peer not in VARIANTS if peers is None else peer in peers
+    return peer not in ON_REQUEST if peers is None else peer in peers
 
 
 def slots(bench, case_names=None, peers=None):

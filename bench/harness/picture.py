@@ -2,7 +2,7 @@
 """Draws the ping-pong: a bar per peer, grouped by how the program is written."""
 from . import machine
 from .bars import Bar, Heading, Place, draw_bars
-from .catalogue import BECK, PEERS
+from .catalogue import BECK, FACADE, PEERS
 from .drawing import BECK_COLOR, FAINT, FLOOR_COLOR, INK, RIVAL_COLOR, Drawing
 from .results import number
 from .stats import whiskers
@@ -12,6 +12,8 @@ LABELS = {
     "beck-epoll": "beck, epoll",
     "asio-epoll": "Asio, epoll",
     "asio-uring": "Asio, io_uring",
+    "facade-uring": "Asio's program, io_uring",
+    "facade-epoll": "Asio's program, epoll",
     "raw-epoll": "epoll, edge-triggered",
     "raw-uring": "io_uring, eager receives",
     "raw-uring-lazy": "io_uring, lazy receives",
@@ -25,7 +27,7 @@ WIDTH, LEFT, TOP, ROW = 880, 205, 56, 33
 
 
 def color_of(peer):
-    if peer in BECK:
+    if peer in BECK + FACADE:
         return BECK_COLOR
     return RIVAL_COLOR if peer.startswith("asio") else FLOOR_COLOR
 

@@ -112,6 +112,9 @@ def pingpong(results):
         yield from ratio_check(results, "P1", style, "beck-uring", "raw-uring-lazy", 1.15)
         yield from ratio_check(results, "P1", style, "beck-epoll", "asio-epoll", 1 / 1.15)
         yield from ratio_check(results, "P1", style, "beck-epoll", "raw-epoll", 1.05)
+        yield from ratio_check(results, "P1", style, "facade-uring", "beck-uring", 1.05)
+        yield from ratio_check(results, "P1", style, "facade-epoll", "beck-epoll", 1.05)
+        yield from ratio_check(results, "P1", style, "facade-uring", "asio-epoll", 0.75)
     for style in ("callback-2p", "coroutine-2p"):
         for peer in BECK:
             yield from ratio_check(results, "P1b", style, peer, "raw-epoll", 1.10)
