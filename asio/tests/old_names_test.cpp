@@ -60,3 +60,53 @@ TEST_CASE("buffers have their old names") {
   const asio::const_buffers_1 read_only = all;
   CHECK(*asio::buffer_cast<const char*>(read_only) == 'a');
 }
+
+TEST_CASE("addresses are made by from_string") {
+  using asio::ip::address;
+  const address local = address::from_string("127.0.0.1");
+  CHECK(local.is_loopback());
+  CHECK(asio::ip::address_v4::from_string("1.2.3.4").to_ulong() == 0x01020304);
+  CHECK(asio::ip::address_v6::from_string("::1").is_loopback());
+  asio::error_code ec;
+  CHECK(address::from_string("nowhere", ec) == address());
+  CHECK(ec == asio::error::invalid_argument);
+  const address of_endpoint = asio::ip::tcp::endpoint(local, 80).address();
+  CHECK(of_endpoint == local);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterators") {
+  using asio::ip::tcp;
+  asio::io_service io(context_options());
+  tcp::acceptor acceptor(io, tcp::endpoint(tcp::v4(), 0));
+  const std::string port = std::to_string(acceptor.local_endpoint().port());
+  tcp::resolver resolver(io);
+  const tcp::resolver::query query("127.0.0.1", port, tcp::resolver::query::numeric_service);
+
+  tcp::resolver::iterator found = resolver.resolve(query);
+  REQUIRE(found != tcp::resolver::iterator());
+  const tcp::endpoint endpoint = *found;
+  CHECK(endpoint.port() == acceptor.local_endpoint().port());
+  CHECK(found->host_name() == "127.0.0.1");
+  CHECK(++found == tcp::resolver::iterator());
+
+  asio::error_code ec;
+  CHECK(tcp::resolver::iterator(resolver.resolve({"127.0.0.1", "no service!"}, ec)) ==
+        tcp::resolver::iterator());
+  CHECK(ec);
+
+  int calls = 0;
+  tcp::socket socket(io);
+  resolver.async_resolve(query, [&](asio::error_code failed, tcp::resolver::iterator it) {
+    CHECK_FALSE(failed);
+    CHECK(it->endpoint() == endpoint);
+    ++calls;
+  });
+  const tcp::resolver::query to_listen(tcp::v6(), port);
+  resolver.async_resolve(to_listen, [&](asio::error_code failed, const auto& results) {
+    CHECK_FALSE(failed);
+    for (const auto& entry : results) CHECK(entry.endpoint().protocol() == tcp::v6());
+    ++calls;
+  });
+  io.run();
+  CHECK(calls == 2);
+}

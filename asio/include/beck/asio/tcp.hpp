@@ -9,6 +9,9 @@
 #include <beck/interop/default_token_net.hpp>
 #include <beck/net/tcp.hpp>
 
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_ip.hpp>
+#else
 BECK_ASIO_BEGIN
 
 namespace ip {
@@ -18,3 +21,4 @@ using beck::ip::tcp;
 }  // namespace ip
 
 BECK_ASIO_END
+#endif

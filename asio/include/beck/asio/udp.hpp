@@ -7,6 +7,9 @@
 #include <beck/interop/default_token_net.hpp>
 #include <beck/net/udp.hpp>
 
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_ip.hpp>
+#else
 BECK_ASIO_BEGIN
 
 namespace ip {
@@ -16,3 +19,4 @@ using beck::ip::udp;
 }  // namespace ip
 
 BECK_ASIO_END
+#endif
