@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from harness import compilation, copy_picture, copying, execute, http_picture, machine, picture, results, targets
-from harness.catalogue import BENCHES, PEERS, slots
+from harness.catalogue import BENCHES, slots
+from harness.peers import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN_CASES = ["callback", "coroutine", "raw"]

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from . import calling, compilation, copying, machine, redis, securing, serving
-from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
+from .peers import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
 TIME_LIMIT_S = 285  # for a benchmark with the default number of rounds

@@ -2,7 +2,7 @@
 """Draws the HTTP servers: for each case the CPU time that a request costs each of them."""
 from . import machine
 from .bars import Bar, Place, draw_bars
-from .catalogue import BECK, PEERS
+from .peers import BECK, PEERS
 from .drawing import BECK_COLOR, FAINT, FLOOR_COLOR, INK, RIVAL_COLOR, Drawing
 from .results import number
 from .stats import whiskers

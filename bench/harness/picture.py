@@ -2,7 +2,7 @@
 """Draws the ping-pong: a bar per peer, grouped by how the program is written."""
 from . import machine
 from .bars import Bar, Heading, Place, draw_bars
-from .catalogue import BECK, FACADE, PEERS
+from .peers import BECK, FACADE, PEERS
 from .drawing import BECK_COLOR, FAINT, FLOOR_COLOR, INK, RIVAL_COLOR, Drawing
 from .results import number
 from .stats import whiskers

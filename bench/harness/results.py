@@ -2,7 +2,7 @@
 """What a benchmark gave: medians, ratios between rivals, tables and JSON lines."""
 import json
 
-from .catalogue import BECK, PEERS
+from .peers import BECK, PEERS
 from .stats import ratios, summarize
 
 MAIN_METRIC = "cpu_ns_per_op"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import machine
-from .catalogue import PEERS
+from .peers import PEERS
 
 TIMEOUT_S = 20
 WARM_UP_MS = 200

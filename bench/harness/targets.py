@@ -6,7 +6,7 @@ written on, the limit grows as much, up to 1.5 times.
 """
 from dataclasses import dataclass
 
-from .catalogue import BECK, RESP_SMALL
+from .peers import BECK, RESP_SMALL
 from .results import ratio_text
 from .stats import geometric_mean, median
 

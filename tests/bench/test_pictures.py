@@ -10,7 +10,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 from harness import bars, copy_picture, http_picture, picture  # noqa: E402
-from harness.catalogue import BENCHES  # noqa: E402
+from harness.catalogue import BENCHES# noqa: E402
 from harness.drawing import BECK_COLOR, Drawing  # noqa: E402
 from harness.results import Results  # noqa: E402
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from harness import catalogue, compilation, execute, machine, results, stats, targets
+from harness import catalogue, compilation, execute, machine, peers, results, stats, targets
 
 
 def samples(**by_peer):
@@ -199,7 +199,7 @@ class Targets(unittest.TestCase):
 
     def test_flooded_is_run_by_the_libraries_alone(self):
         chosen = catalogue.slots(catalogue.BENCHES["read_until"], ["flooded"])
-        self.assertEqual(tuple(slot.peer for slot in chosen), catalogue.LIBRARIES)
+        self.assertEqual(tuple(slot.peer for slot in chosen), peers.LIBRARIES)
 
     def test_one_context_on_two_threads_is_judged_by_wall_time(self):
         checks = self.verdicts(
@@ -240,7 +240,7 @@ class Running(unittest.TestCase):
         for backend, refusal, words in (("epoll", "", "BECK_BACKEND"), ("", "io_uring_setup: no", "setup: no")):
             said = []
             chosen = execute.available(catalogue.slots(bench), how, backend, refusal, said.append)
-            self.assertFalse({slot.peer for slot in chosen} & catalogue.RING_PEERS)
+            self.assertFalse({slot.peer for slot in chosen} & peers.RING_PEERS)
             self.assertIn(words, said[0])
             self.assertIn("raw-uring-lazy", said[0])
 
@@ -271,7 +271,7 @@ class Running(unittest.TestCase):
 
     def test_takes_the_library_without_a_mechanism_only_where_it_is_named(self):
         pingpong = catalogue.BENCHES["pingpong"]
-        self.assertFalse({slot.peer for slot in catalogue.slots(pingpong)} & set(catalogue.VARIANTS))
+        self.assertFalse({slot.peer for slot in catalogue.slots(pingpong)} & set(peers.VARIANTS))
         chosen = catalogue.slots(pingpong, ["callback"], ["beck-uring", "beck-uring-eager"])
         self.assertEqual([slot.peer for slot in chosen], ["beck-uring", "beck-uring-eager"])
 

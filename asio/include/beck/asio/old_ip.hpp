@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names of ip that Asio removed: address::from_string, and resolvers with queries and iterators. For
+// Names of ip that Asio removed: address::from_string, resolvers with queries and iterators. For
 // programs that define BECK_ASIO_OLD_NAMES.
 #pragma once
 
