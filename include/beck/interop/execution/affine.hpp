@@ -91,7 +91,7 @@ class affine_state {
     void set_value() noexcept { self->send_kept(); }
   };
   using start_scheduler = decltype(std::declval<const env&>().query(get_start_scheduler_t()));
-  using way_back = decltype(std::declval<start_scheduler>().schedule());
+  using way_back = decltype(execution::schedule(std::declval<start_scheduler>()));
 
  public:
   using operation_state_concept = operation_state_tag;
@@ -103,7 +103,7 @@ class affine_state {
 
   void start() & noexcept {
     const beck::detail::initiating_call call(this);
-    child_.start();  // afterwards the state may be gone
+    execution::start(child_);  // afterwards the state may be gone
   }
 
  private:
@@ -128,10 +128,10 @@ class affine_state {
     }
     way_back_.emplace(in_place{[this] {
       return execution::connect(
-          execution::get_env(receiver_).query(get_start_scheduler_t()).schedule(),
+          execution::schedule(execution::get_env(receiver_).query(get_start_scheduler_t())),
           arrival_receiver{this});
     }});
-    way_back_->start();
+    execution::start(*way_back_);
   }
   template <class Tag, class... A>
   void keep(A&&... arguments) {

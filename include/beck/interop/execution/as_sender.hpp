@@ -28,7 +28,7 @@ struct completion {
       completion_signatures<set_value_t(Result), set_error_t(std::exception_ptr), set_stopped_t()>;
   template <class Receiver>
   static void send(Receiver&& receiver, Result&& result, bool) noexcept {
-    static_cast<Receiver&&>(receiver).set_value(static_cast<Result&&>(result));
+    execution::set_value(static_cast<Receiver&&>(receiver), static_cast<Result&&>(result));
   }
 };
 template <bool Whole>
@@ -44,17 +44,17 @@ struct completion<io_result<T...>, false> {
   static void send(Receiver&& receiver, io_result<T...>&& result, bool stopped) noexcept {
     if (const error_code ec = result.error()) {
       if (stopped && ec == error::operation_aborted) {
-        static_cast<Receiver&&>(receiver).set_stopped();
+        execution::set_stopped(static_cast<Receiver&&>(receiver));
       } else {
-        static_cast<Receiver&&>(receiver).set_error(error_code(ec));
+        execution::set_error(static_cast<Receiver&&>(receiver), error_code(ec));
       }
     } else if constexpr (sizeof...(T) == 0) {
-      static_cast<Receiver&&>(receiver).set_value();
+      execution::set_value(static_cast<Receiver&&>(receiver));
     } else if constexpr (sizeof...(T) == 1) {
-      static_cast<Receiver&&>(receiver).set_value(std::move(result.value_));
+      execution::set_value(static_cast<Receiver&&>(receiver), std::move(result.value_));
     } else {
-      static_cast<Receiver&&>(receiver).set_value(std::move(result.first_),
-                                                  std::move(result.second_));
+      execution::set_value(static_cast<Receiver&&>(receiver), std::move(result.first_),
+                           std::move(result.second_));
     }
   }
 };
@@ -68,9 +68,9 @@ struct completion<io_result<T...>, true> {
       has_moved = result.value_ != 0;
     }
     if (stopped && !has_moved && result.error() == error::operation_aborted) {
-      static_cast<Receiver&&>(receiver).set_stopped();
+      execution::set_stopped(static_cast<Receiver&&>(receiver));
     } else {
-      static_cast<Receiver&&>(receiver).set_value(std::move(result));
+      execution::set_value(static_cast<Receiver&&>(receiver), std::move(result));
     }
   }
 };
@@ -311,7 +311,7 @@ class op_state : beck::detail::sender_wait {
         place_.get().await_resume();
         end();
         if (stopped) return send_stopped();
-        static_cast<Receiver&&>(receiver_).set_value();
+        execution::set_value(static_cast<Receiver&&>(receiver_));
       } else {
         result value = place_.get().await_resume();
         end();
@@ -333,7 +333,7 @@ class op_state : beck::detail::sender_wait {
   }
   void send_stopped() noexcept {
     end();
-    static_cast<Receiver&&>(receiver_).set_stopped();
+    execution::set_stopped(static_cast<Receiver&&>(receiver_));
   }
   /// Sends the current exception. An operation of the library has no other error than an
   /// error_code: that of the exception; and its whole result is no error at all.
@@ -341,13 +341,14 @@ class op_state : beck::detail::sender_wait {
     if constexpr (has_signature<set_error_t(std::exception_ptr), signatures>) {
       std::exception_ptr error = std::current_exception();
       end();
-      static_cast<Receiver&&>(receiver_).set_error(static_cast<std::exception_ptr&&>(error));
+      execution::set_error(static_cast<Receiver&&>(receiver_),
+                           static_cast<std::exception_ptr&&>(error));
     } else if constexpr (Whole) {
       std::terminate();
     } else {
       const error_code ec = beck::detail::code_of_current_exception();
       end();
-      static_cast<Receiver&&>(receiver_).set_error(error_code(ec));
+      execution::set_error(static_cast<Receiver&&>(receiver_), error_code(ec));
     }
   }
 

@@ -146,7 +146,7 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
         [this] { return execution::connect(static_cast<Sender&&>(sender_), receiver(*this)); }});
     environment.wait_at_start(this, kind);
     environment.executor().on_work_started();
-    if (initiating_call::completes(this, [this] { state_->start(); })) {
+    if (initiating_call::completes(this, [this] { execution::start(*state_); })) {
       environment.executor().on_work_finished();
       environment.stop_waiting();
       if (beck::detail::runner::current()->spend(beck::detail::runner::memory_weight)) return false;

@@ -87,7 +87,7 @@ class repeat_state : beck::detail::queue_entry {
         outcome_ = outcome::failed;
         return finish();
       }
-      const bool inside = initiating_call::completes(this, [this] { state_->start(); });
+      const bool inside = initiating_call::completes(this, [this] { execution::start(*state_); });
       if (!inside) return;  // another thread may have ended this object
       if (outcome_ != outcome::again) return finish();
       if (where == nullptr || where != beck::detail::runner::current()) continue;
@@ -123,9 +123,9 @@ class repeat_state : beck::detail::queue_entry {
       case outcome::again:
         return;  // never
       case outcome::ended:
-        return static_cast<Receiver&&>(receiver_).set_value();
+        return execution::set_value(static_cast<Receiver&&>(receiver_));
       case outcome::stopped:
-        return static_cast<Receiver&&>(receiver_).set_stopped();
+        return execution::set_stopped(static_cast<Receiver&&>(receiver_));
       case outcome::failed:
         break;
     }
@@ -133,7 +133,7 @@ class repeat_state : beck::detail::queue_entry {
     std::visit(
         [this]<class Error>(Error& held) noexcept {
           if constexpr (!std::is_same_v<Error, std::monostate>) {
-            static_cast<Receiver&&>(receiver_).set_error(static_cast<Error&&>(held));
+            execution::set_error(static_cast<Receiver&&>(receiver_), static_cast<Error&&>(held));
           }
         },
         error);

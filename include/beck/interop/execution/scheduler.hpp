@@ -61,12 +61,12 @@ class schedule_state : beck::detail::queue_entry {
     auto& self = *static_cast<schedule_state*>(entry);
     if constexpr (stoppable) {
       if (where == nullptr || detail::stop_token_in(get_env(self.receiver_)).stop_requested()) {
-        return static_cast<Receiver&&>(self.receiver_).set_stopped();
+        return execution::set_stopped(static_cast<Receiver&&>(self.receiver_));
       }
     }
     if (where == nullptr) return;  // nothing can be sent to a receiver that knows of no stop
     ++where->counters.delivered;
-    static_cast<Receiver&&>(self.receiver_).set_value();
+    execution::set_value(static_cast<Receiver&&>(self.receiver_));
   }
 
   any_io_executor home_;

@@ -64,6 +64,8 @@ using stop_callback_for_t = detail::stops::stop_callback_for_t<Token, F>;
 
 inline constexpr detail::library::connect_t connect{};
 inline constexpr detail::library::get_env_t get_env{};
+inline constexpr detail::library::start_t start{};
+inline constexpr detail::library::schedule_t schedule{};
 
 namespace detail {
 template <class Sender, class... Env>
@@ -161,6 +163,18 @@ struct connect_function {
     return static_cast<Sender&&>(sender).connect(static_cast<Receiver&&>(receiver));
   }
 };
+struct start_function {
+  template <class State>
+  void operator()(State& state) const noexcept {
+    state.start();
+  }
+};
+struct schedule_function {
+  template <class Scheduler>
+  auto operator()(Scheduler&& scheduler) const {
+    return static_cast<Scheduler&&>(scheduler).schedule();
+  }
+};
 struct get_env_function {
   template <class T>
   auto operator()(const T& object) const noexcept {
@@ -190,6 +204,8 @@ using signatures_of =
 
 inline constexpr detail::connect_function connect{};
 inline constexpr detail::get_env_function get_env{};
+inline constexpr detail::start_function start{};
+inline constexpr detail::schedule_function schedule{};
 template <class T>
 using env_of_t = decltype(get_env(std::declval<const T&>()));
 template <class Sender, class Receiver>
@@ -198,6 +214,11 @@ template <class Env>
 using stop_token_of_t = decltype(detail::token_in(std::declval<const Env&>()));
 
 #endif
+
+/// Complete a receiver: the members of a library's receivers may be private.
+inline constexpr set_value_t set_value{};
+inline constexpr set_error_t set_error{};
+inline constexpr set_stopped_t set_stopped{};
 
 namespace detail {
 
