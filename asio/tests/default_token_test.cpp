@@ -75,6 +75,7 @@ static_assert(std::is_base_of_v<asio::basic_socket<asio::ip::udp>, asio::ip::udp
 static_assert(noexcept(asio::system_category()) &&
               std::is_same_v<decltype(asio::system_category()), const asio::error_category&>);
 class kept : asio::detail::noncopyable {};
+static_assert(asio::detail::max_iov_len >= 16);
 static_assert(std::is_default_constructible_v<kept> && !std::is_copy_constructible_v<kept>);
 static_assert(std::is_same_v<timer_type::clock_type, std::chrono::steady_clock>);
 

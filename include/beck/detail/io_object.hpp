@@ -64,6 +64,13 @@ class io_object {
   /// Sets whether synchronous calls fail with would_block instead of blocking. A new object blocks.
   /// Errors: bad_descriptor if closed.
   void non_blocking(bool mode, error_code& ec) noexcept;
+  /// Returns whether the descriptor itself is non-blocking: true unless closed.
+  bool native_non_blocking() const noexcept { return is_open(); }
+  /// Sets the mode as native_non_blocking(mode, ec). Throws io_error on failure.
+  void native_non_blocking(bool mode);
+  /// Does nothing if `mode` is true: the library keeps descriptors non-blocking. Errors:
+  /// bad_descriptor if closed; operation_not_supported if `mode` is false.
+  void native_non_blocking(bool mode, error_code& ec) noexcept;
 
   /// Returns the slot to open a descriptor in; after a move from this object that is a fresh slot.
   /// socket_calls::openable() tells whether the slot may be opened. For the library.

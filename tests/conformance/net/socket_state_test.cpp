@@ -43,6 +43,7 @@ void check_calls_fail(Socket& socket) {
   socket.cancel(ec), fails("cancel");
   CHECK(socket.release(ec) == -1), fails("release");
   socket.non_blocking(true, ec), fails("non_blocking");
+  socket.native_non_blocking(true, ec), fails("native_non_blocking");
   socket.set_option(tcp::no_delay(true), ec), fails("set_option");
   tcp::no_delay option;
   socket.get_option(option, ec), fails("get_option");
@@ -240,6 +241,20 @@ CONFORMANCE("a new socket blocks its synchronous calls, whatever the one before 
   }
   const tcp::socket socket(ctx, tcp::v4());  // in the slot of the first one
   CHECK_FALSE(socket.non_blocking());
+}
+
+CONFORMANCE("the descriptor of an open socket is non-blocking, and remains so") {
+  beck::io_context ctx(context_options());
+  tcp::socket socket(ctx);
+  CHECK_FALSE(socket.native_non_blocking());
+  socket.open(tcp::v4());
+  CHECK(socket.native_non_blocking());
+  socket.native_non_blocking(true);
+  error_code ec;
+  socket.native_non_blocking(false, ec);
+  CHECK(ec == error::operation_not_supported);
+  CHECK_THROWS_AS(socket.native_non_blocking(false), beck::io_error);
+  CHECK(socket.native_non_blocking());
 }
 
 CONFORMANCE("a released socket object can be opened again") {

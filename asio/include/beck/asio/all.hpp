@@ -39,6 +39,7 @@
 #include <beck/asio/cancel_after.hpp>
 #include <beck/asio/connect.hpp>
 #include <beck/asio/coroutine.hpp>
+#include <beck/asio/detail_names.hpp>
 #include <beck/asio/error.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/asio/file.hpp>
@@ -46,7 +47,6 @@
 #include <beck/asio/ip.hpp>
 #include <beck/asio/local.hpp>
 #include <beck/asio/multicast.hpp>
-#include <beck/asio/noncopyable.hpp>
 #include <beck/asio/pipe.hpp>
 #include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// detail::noncopyable: no part of Asio's interface, but programs derive from it.
+// Names of asio::detail that programs use, although they are no part of Asio's interface.
 #pragma once
 
 #include <beck/asio/config.hpp>
@@ -7,6 +7,9 @@
 BECK_ASIO_BEGIN
 
 namespace detail {
+
+/// The number of buffers that one call of the system takes.
+inline constexpr int max_iov_len = 1024;
 
 /// A base of classes that are not copied.
 class noncopyable {
