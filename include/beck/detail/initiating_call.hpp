@@ -38,15 +38,6 @@ class initiating_call {
     return at != nullptr;
   }
 
-  /// Calls `start()`. Returns whether the operation of `owner` has completed inside that call;
-  /// otherwise it may have been destroyed.
-  template <class Start>
-  static bool completes(const void* owner, Start&& start) {
-    const initiating_call call(owner);
-    static_cast<Start&&>(start)();
-    return call.result() == outcome::completed;
-  }
-
   outcome result() const noexcept { return result_; }
   void end_with(outcome result) noexcept { result_ = result; }
 

@@ -6,6 +6,8 @@
 
 #include <beck/base/error.hpp>
 #include <beck/detail/continuation.hpp>
+#include <beck/detail/functions.hpp>
+#include <beck/detail/initiating_call.hpp>
 #include <beck/detail/scope.hpp>
 #include <utility>
 
@@ -113,6 +115,20 @@ class sender_wait : public resumable, private sender_links {
   bool over_ = false;
   bool lost_ = false;
 };
+
+namespace functions {
+
+/// Calls `start()`. Returns whether the operation of `owner` has completed inside that call;
+/// otherwise it may have been destroyed.
+template <class Start>
+bool completes_inside(const void* owner, Start&& start) {
+  const initiating_call call(owner);
+  static_cast<Start&&>(start)();
+  return call.result() == initiating_call::outcome::completed;
+}
+
+}  // namespace functions
+using namespace functions;
 
 /// Returns the error of the exception that is being handled: the code of a system_error,
 /// not_enough_memory for std::bad_alloc. Any other exception ends the program.

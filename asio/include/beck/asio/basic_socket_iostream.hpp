@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -102,8 +101,8 @@ class basic_socket_streambuf : public std::streambuf {
   /// Receives. The last bytes that were read stay in front of the new ones, to be put back.
   int_type underflow() override {
     char* const first = in_.data() + putback_bytes;
-    const auto kept =
-        std::min<std::size_t>(static_cast<std::size_t>(gptr() - eback()), putback_bytes);
+    const auto read = static_cast<std::size_t>(gptr() - eback());
+    const std::size_t kept = read < putback_bytes ? read : putback_bytes;
     std::memmove(first - kept, gptr() - kept, kept);
     setg(first - kept, first, first);
     const std::size_t received = transfer(POLLIN, [this, first](error_code& ec) {

@@ -146,7 +146,7 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
         [this] { return execution::connect(static_cast<Sender&&>(sender_), receiver(*this)); }});
     environment.wait_at_start(this, kind);
     environment.executor().on_work_started();
-    if (initiating_call::completes(this, [this] { execution::start(*state_); })) {
+    if (beck::detail::completes_inside(this, [this] { execution::start(*state_); })) {
       environment.executor().on_work_finished();
       environment.stop_waiting();
       if (beck::detail::runner::current()->spend(beck::detail::runner::memory_weight)) return false;
@@ -177,7 +177,7 @@ class [[nodiscard]] awaited_sender : beck::detail::queue_entry {
 
   /// Ends a wait whose task is being destroyed: a sender may complete inside the request of a stop.
   void abandon() noexcept {
-    const bool ended = initiating_call::completes(this, [this] { source_->request_stop(); });
+    const bool ended = beck::detail::completes_inside(this, [this] { source_->request_stop(); });
     BECK_ASSERT(
         ended, "a task was destroyed while a sender that it awaits runs elsewhere; join it before");
     scope_->executor().on_work_finished();

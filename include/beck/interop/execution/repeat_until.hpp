@@ -87,7 +87,8 @@ class repeat_state : beck::detail::queue_entry {
         outcome_ = outcome::failed;
         return finish();
       }
-      const bool inside = initiating_call::completes(this, [this] { execution::start(*state_); });
+      const bool inside =
+          beck::detail::completes_inside(this, [this] { execution::start(*state_); });
       if (!inside) return;  // another thread may have ended this object
       if (outcome_ != outcome::again) return finish();
       if (where == nullptr || where != beck::detail::runner::current()) continue;
