@@ -2,6 +2,8 @@
 // Default tokens, chains of operations and timers over the narrow headers: none of <asio.hpp>.
 #include <doctest/doctest.h>
 
+#include <sys/socket.h>
+
 #include <array>
 #include <chrono>
 #include <string>
@@ -17,6 +19,7 @@
 #include <asio/deferred.hpp>
 #include <asio/detached.hpp>
 #include <asio/detail/noncopyable.hpp>
+#include <asio/detail/socket_option.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/ip/udp.hpp>
@@ -76,6 +79,8 @@ static_assert(noexcept(asio::system_category()) &&
               std::is_same_v<decltype(asio::system_category()), const asio::error_category&>);
 class kept : asio::detail::noncopyable {};
 static_assert(asio::detail::max_iov_len >= 16);
+using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+static_assert(reuse_port(true).value());
 static_assert(std::is_default_constructible_v<kept> && !std::is_copy_constructible_v<kept>);
 static_assert(std::is_same_v<timer_type::clock_type, std::chrono::steady_clock>);
 

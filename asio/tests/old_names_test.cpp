@@ -47,10 +47,27 @@ CONFORMANCE_ON(::beck::test::kernel, "a strand of an io_service keeps its handle
   CHECK(timer.expires_from_now(asio::chrono::milliseconds(1)) == 0);
   CHECK(timer.expires_from_now() < asio::chrono::seconds(1));
   CHECK(timer.expires_at() == timer.expiry());
+  asio::error_code ec = asio::error::eof;
+  CHECK(timer.expires_at(timer.expiry(), ec) == 0);
+  CHECK_FALSE(ec);
+  ec = asio::error::eof;
+  CHECK(timer.expires_from_now(asio::chrono::milliseconds(1), ec) == 0);
+  CHECK(timer.cancel_one(ec) == 0);
+  CHECK_FALSE(ec);
   timer.async_wait(wrapped);
   strand.post([&] { order += 'p'; });
   io.run();
   CHECK(order == "ps");
+}
+
+template <class Text>
+std::string take(ASIO_MOVE_ARG(Text) text) {
+  return ASIO_MOVE_CAST(Text)(text);
+}
+
+TEST_CASE("macros of C++03 are those of today") {
+  std::string text = "moved";
+  CHECK(take(std::move(text)) == "moved");
 }
 
 TEST_CASE("buffers have their old names") {
@@ -85,13 +102,15 @@ CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterat
   tcp::resolver::iterator found = resolver.resolve(query);
   REQUIRE(found != tcp::resolver::iterator());
   const tcp::endpoint endpoint = *found;
+  for (const auto& entry : found) CHECK(entry.endpoint() == endpoint);
+  const tcp::resolver::results_type results = resolver.resolve(query);
+  CHECK(results.size() == 1);
   CHECK(endpoint.port() == acceptor.local_endpoint().port());
   CHECK(found->host_name() == "127.0.0.1");
   CHECK(++found == tcp::resolver::iterator());
 
   asio::error_code ec;
-  CHECK(tcp::resolver::iterator(resolver.resolve({"127.0.0.1", "no service!"}, ec)) ==
-        tcp::resolver::iterator());
+  CHECK(resolver.resolve(tcp::resolver::query("127.0.0.1", "no service!"), ec).empty());
   CHECK(ec);
 
   int calls = 0;

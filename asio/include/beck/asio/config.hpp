@@ -2,23 +2,33 @@
 // The namespace of the facade: `asio`, or `boost::asio` where a program includes <boost/asio/...>.
 // Programs reopen it and specialise its templates, so it is a namespace and no alias. The inline
 // namespace inside changes the mangled names of its classes: a program that also links object files
-// compiled with Asio has two separate classes of a name, never a mixture of both.
+// compiled with Asio has two separate classes of a name, never a mixture of both. A program without
+// such files may define BECK_ASIO_NO_INLINE_NAMESPACE, for declarations of its own such as
+// `namespace asio { class io_context; }`.
 #pragma once
 
 #if defined(BECK_ASIO_BOOST)
 #define BECK_ASIO ::boost::asio
-#define BECK_ASIO_BEGIN   \
-  namespace boost::asio { \
-  inline namespace over_beck {
+#define BECK_ASIO_OPEN namespace boost::asio {
 #else
 #define BECK_ASIO ::asio
-#define BECK_ASIO_BEGIN \
-  namespace asio {      \
-  inline namespace over_beck {
+#define BECK_ASIO_OPEN namespace asio {
 #endif
+#if defined(BECK_ASIO_NO_INLINE_NAMESPACE)
+#define BECK_ASIO_BEGIN BECK_ASIO_OPEN
+#define BECK_ASIO_END }
+#else
+#define BECK_ASIO_BEGIN \
+  BECK_ASIO_OPEN        \
+  inline namespace over_beck {
 #define BECK_ASIO_END \
   }                   \
   }
+#endif
+
+#if defined(BECK_ASIO_OLD_NAMES)
+#include <beck/asio/old_macros.hpp>
+#endif
 
 /// The macros that programs test: the version of Asio whose names these are, and its features.
 #if defined(BECK_ASIO_BOOST)

@@ -8,7 +8,7 @@
 #include <beck/asio/executor.hpp>
 #include <beck/io/io_context.hpp>
 
-#if defined(BECK_ASIO_OLD_NAMES)
+#if defined(BECK_ASIO_OLD_NAMES) || defined(BECK_ASIO_NO_INLINE_NAMESPACE)
 #include <beck/asio/old_io_context.hpp>
 #else
 BECK_ASIO_BEGIN

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// io_context with the members that Asio removed: for programs that define BECK_ASIO_OLD_NAMES.
+// io_context as a class of the facade, with the members that Asio removed: for programs that define
+// BECK_ASIO_OLD_NAMES, or declare the class themselves (BECK_ASIO_NO_INLINE_NAMESPACE).
 #pragma once
 
 #include <type_traits>

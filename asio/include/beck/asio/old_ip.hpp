@@ -104,7 +104,8 @@ class basic_resolver_query : public beck::ip::resolver_base {
   flags how_;
 };
 
-/// A position in the results of a lookup, which it keeps. A default-constructed one is the end.
+/// A position in the results of a lookup, which it keeps, and the range from there on. A
+/// default-constructed one is the end.
 template <class Protocol>
 class basic_resolver_iterator {
   using results = beck::ip::basic_resolver_results<Protocol>;
@@ -119,6 +120,15 @@ class basic_resolver_iterator {
   basic_resolver_iterator() = default;
   /// Converts to the first of the results.
   basic_resolver_iterator(const results& all) : all_(all), at_(all_.begin()) {}
+
+  /// Converts to the results.
+  operator const results&() const noexcept { return all_; }
+
+  /// Returns this position, as the first of the range.
+  typename results::iterator begin() const noexcept { return at_; }
+  typename results::iterator end() const noexcept { return all_.end(); }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(left()); }
+  bool empty() const noexcept { return left() == 0; }
 
   reference operator*() const { return *at_; }
   pointer operator->() const { return &*at_; }
@@ -136,7 +146,7 @@ class basic_resolver_iterator {
   }
 
  private:
-  std::ptrdiff_t left() const { return std::distance(at_, all_.end()); }
+  std::ptrdiff_t left() const noexcept { return std::distance(at_, all_.end()); }
 
   results all_;
   typename results::iterator at_ = all_.end();
@@ -156,12 +166,12 @@ class query_resolver : public beck::ip::basic_resolver<Protocol> {
   using base::resolve;
 
   /// Looks up in this call. Throws io_error.
-  results_type resolve(const query& of) {
-    return of.apply([this](const auto&... parts) { return this->resolve(parts...); });
+  iterator resolve(const query& of) {
+    return of.apply([this](const auto&... parts) { return iterator(this->resolve(parts...)); });
   }
   /// Looks up in this call.
-  results_type resolve(const query& of, beck::error_code& ec) {
-    return of.apply([&](const auto&... parts) { return this->resolve(parts..., ec); });
+  iterator resolve(const query& of, beck::error_code& ec) {
+    return of.apply([&](const auto&... parts) { return iterator(this->resolve(parts..., ec)); });
   }
   /// Looks up. `token` takes (error_code, results_type or iterator).
   template <class Token>

@@ -6,6 +6,7 @@
 
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/asio/detail_names.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/net/datagram_socket.hpp>
 #include <beck/net/socket_acceptor.hpp>

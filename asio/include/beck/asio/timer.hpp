@@ -53,16 +53,32 @@ class basic_waitable_timer
 
 #if defined(BECK_ASIO_OLD_NAMES)
   using base::cancel;
+  using base::cancel_one;
   using base::expires_at;
   /// As cancel(). `ec` is never set.
   std::size_t cancel(beck::error_code& ec) {
     ec = beck::error_code();
     return base::cancel();
   }
+  /// As cancel_one(). `ec` is never set.
+  std::size_t cancel_one(beck::error_code& ec) {
+    ec = beck::error_code();
+    return base::cancel_one();
+  }
   /// As expiry().
   typename base::time_point expires_at() const { return base::expiry(); }
+  /// As expires_at(at). `ec` is never set.
+  std::size_t expires_at(const typename base::time_point& at, beck::error_code& ec) {
+    ec = beck::error_code();
+    return base::expires_at(at);
+  }
   /// As expires_after().
   std::size_t expires_from_now(const typename base::duration& after) {
+    return base::expires_after(after);
+  }
+  /// As above. `ec` is never set.
+  std::size_t expires_from_now(const typename base::duration& after, beck::error_code& ec) {
+    ec = beck::error_code();
     return base::expires_after(after);
   }
   /// Returns the time until the expiry.
