@@ -95,12 +95,14 @@ ROW("dynamic_buffer: grow, shrink and data") {
 ROW("dynamic_buffer: grow beyond the maximum") {
   std::string text = "hello";
   auto data = asio::dynamic_buffer(text, 8);
-  return line(data.max_size(), thrown_by([&] { data.grow(4); }), text.size());
+  const std::string thrown = thrown_by([&] { data.grow(4); });
+  return line(data.max_size(), thrown, text.size());
 }
 ROW("dynamic_buffer: prepare beyond the maximum") {
   std::string text = "hello";
   auto data = asio::dynamic_buffer(text, 8);
-  return line(thrown_by([&] { data.prepare(4); }), text.size());
+  const std::string thrown = thrown_by([&] { data.prepare(4); });
+  return line(thrown, text.size());
 }
 ROW("dynamic_buffer: shrink and consume more than there is") {
   std::string text = "hello";
@@ -141,16 +143,8 @@ ROW("streambuf: commit without prepare") {
 }
 ROW("streambuf: prepare beyond the maximum") {
   asio::streambuf data(8);
-  return line(data.max_size(), thrown_by([&] { data.prepare(9); }), data.prepare(8).size());
-}
-ROW("streambuf: what the exception says") {
-  asio::streambuf data(8);
-  try {
-    data.prepare(9);
-  } catch (const std::length_error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
+  const std::string thrown = thrown_by([&] { data.prepare(9); });
+  return line(data.max_size(), thrown, data.prepare(8).size());
 }
 ROW("streambuf: through streams") {
   asio::streambuf data;

@@ -80,6 +80,13 @@ ROW("error: error enumerations make codes") {
               std::is_error_code_enum<asio::error::misc_errors>::value,
               std::is_error_code_enum<asio::error::netdb_errors>::value);
 }
+/// Returns the text with "PORT" for the port of an address that ends with 1.
+std::string without_port(const std::string& text) {
+  const std::size_t at = text.find("1:");
+  if (at == std::string::npos) return text;
+  return text.substr(0, at + 2) + "PORT" +
+         text.substr(text.find_first_not_of("0123456789", at + 2));
+}
 ROW("error: a thrown error names its operation: connect") {
   asio::io_context context;
   asio::ip::tcp::acceptor acceptor(context, any_port());
@@ -89,7 +96,7 @@ ROW("error: a thrown error names its operation: connect") {
   try {
     socket.connect(place);
   } catch (const std::exception& e) {
-    return e.what();
+    return without_port(e.what());
   }
   return "nothing thrown";
 }

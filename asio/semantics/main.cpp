@@ -109,7 +109,9 @@ std::string name_of(const asio::error_code& ec) {
     if (ec == each.code) return each.name;
   }
   if (ec == asio::error::not_found) return "not_found";
-  return std::string(ec.category().name()) + ":" + std::to_string(ec.value()) + ":" + ec.message();
+  const bool is_system = ec.category() == asio::error::get_system_category();
+  return (is_system ? "system" : std::string(ec.category().name())) + ":" +
+         std::to_string(ec.value()) + ":" + ec.message();
 }
 
 std::string kind_of(std::exception_ptr thrown) {

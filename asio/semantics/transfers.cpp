@@ -276,7 +276,8 @@ std::string peek(Socket& socket) {
   if constexpr (requires { Socket::message_peek; }) {
     char data[2];
     const std::size_t peeked = socket.receive(asio::buffer(data), Socket::message_peek);
-    return line(peeked, socket.receive(asio::buffer(data)), socket.available());
+    const std::size_t n = socket.receive(asio::buffer(data));
+    return line(peeked, n, socket.available());
   } else {
     return "not there";
   }

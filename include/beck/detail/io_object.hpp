@@ -64,6 +64,13 @@ class io_object {
   /// Sets whether synchronous calls fail with would_block instead of blocking. A new object blocks.
   /// Errors: bad_descriptor if closed.
   void non_blocking(bool mode, error_code& ec) noexcept;
+  /// Returns whether the descriptor itself does not block: true of every open object.
+  bool native_non_blocking() const noexcept { return is_open(); }
+  /// Leaves the mode of the descriptor as it is. Errors: operation_not_supported for `false`,
+  /// because the library needs it so; bad_descriptor if closed.
+  void native_non_blocking(bool mode, error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
+  void native_non_blocking(bool mode);
 
   /// Returns the slot to open a descriptor in; after a move from this object that is a fresh slot.
   /// socket_calls::openable() tells whether the slot may be opened. For the library.

@@ -240,6 +240,21 @@ void io_object::non_blocking(bool mode, error_code& ec) noexcept {
   descriptor_->user_non_blocking = mode;
 }
 
+void io_object::native_non_blocking(bool mode) {
+  error_code ec;
+  native_non_blocking(mode, ec);
+  throw_if(ec, "native_non_blocking");
+}
+
+void io_object::native_non_blocking(bool mode, error_code& ec) noexcept {
+  ec = error_code();
+  if (!is_open()) {
+    ec = error::bad_descriptor;
+  } else if (!mode) {
+    ec = error::operation_not_supported;
+  }
+}
+
 void io_object::assign_handle(int fd, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");

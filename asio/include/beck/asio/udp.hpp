@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// ip::udp, with its resolver. A datagram that is longer than the buffers is cut without an error, as
-// in Asio; with the macro BECK_ASIO_STRICT_DATAGRAMS it is error::message_size, as in beck.
+// ip::udp, with its resolver. A datagram that is longer than the buffers is cut without an error,
+// as in Asio; with the macro BECK_ASIO_STRICT_DATAGRAMS it is error::message_size, as in beck.
 #pragma once
 
 #include <beck/asio/config.hpp>
