@@ -57,10 +57,15 @@ if(TARGET beck_asio_ssl)
   endforeach()
 endif()
 
-# What a program sees, over Asio itself, where that is installed, and over the facade: see asio/semantics/table.py.
+# What a program sees, over Asio itself, where the version is installed that the table is about, and over the facade: see
+# asio/semantics/table.py.
 find_path(BECK_ASIO_INCLUDE asio/io_context.hpp)
-if(NOT BECK_ASIO_INCLUDE)
-  message(STATUS "tests: no Asio (Debian: libasio-dev), the facade is not compared with it")
+set(version "")
+if(BECK_ASIO_INCLUDE)
+  file(STRINGS ${BECK_ASIO_INCLUDE}/asio/version.hpp version REGEX "define ASIO_VERSION 1022[0-9][0-9]")
+endif()
+if(NOT version)
+  message(STATUS "tests: no Asio 1.22 (Debian 12: libasio-dev), the facade is not compared with it")
 elseif(NOT BECK_SANITIZE AND BECK_TEST_SEARCHES)
   set(semantics ${PROJECT_SOURCE_DIR}/asio/semantics)
   file(GLOB sources CONFIGURE_DEPENDS ${semantics}/*.cpp)

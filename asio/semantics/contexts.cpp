@@ -249,7 +249,7 @@ ROW("threads: a handler that waits for another one on a second thread") {
   std::atomic<bool> arrived = false;
   bool met = false;
   asio::post(context, [&] {
-    for (int i = 0; i < 500 && !arrived; ++i) std::this_thread::sleep_for(1ms);
+    for (int i = 0; i < 2000 && !arrived; ++i) std::this_thread::sleep_for(1ms);
     met = arrived;
   });
   asio::post(context, [&] { arrived = true; });
@@ -263,7 +263,7 @@ ROW("threads: a handler that waits for another one, io_context(2)") {
   std::atomic<bool> arrived = false;
   bool met = false;
   asio::post(context, [&] {
-    for (int i = 0; i < 500 && !arrived; ++i) std::this_thread::sleep_for(1ms);
+    for (int i = 0; i < 2000 && !arrived; ++i) std::this_thread::sleep_for(1ms);
     met = arrived;
   });
   asio::post(context, [&] { arrived = true; });

@@ -148,7 +148,6 @@ std::string kind_of(std::exception_ptr thrown) {
 }  // namespace semantics
 
 int main() {
-  std::cout << "version\t" << ASIO_VERSION << '\n';
   for (const auto& [name, observe] : semantics::table()) {
     std::cout << name << '\t' << semantics::observe_in_child(observe) << std::endl;
   }

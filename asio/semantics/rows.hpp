@@ -16,7 +16,7 @@
 
 #include <asio.hpp>
 
-#if ASIO_VERSION < 102400  // where these are still experimental
+#if defined(BECK_SEMANTICS_OF_ASIO)
 #include <asio/experimental/as_tuple.hpp>
 #endif
 

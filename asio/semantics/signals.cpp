@@ -197,7 +197,7 @@ ROW("resolver: the category of an unknown service") {
   asio::io_context context;
   tcp::resolver resolver(context);
   asio::error_code ec;
-  resolver.resolve("127.0.0.1", "no-such-service", ec);
+  resolver.resolve("127.0.0.1", "no-such-service", tcp::resolver::numeric_host, ec);
   return line(ec.category().name(), ec == asio::error::service_not_found);
 }
 ROW("resolver: the category of an unknown host") {
@@ -263,7 +263,7 @@ ROW("resolver: an operation that is cancelled before run") {
   asio::io_context context;
   tcp::resolver resolver(context);
   trace words;
-  resolver.async_resolve("no name", "80",
+  resolver.async_resolve("no name", "80", numeric,
                          [&](asio::error_code ec, tcp::resolver::results_type results) {
                            words << ec << results.size();
                          });
@@ -276,7 +276,7 @@ ROW("resolver: destroyed with an operation") {
   trace words;
   {
     tcp::resolver resolver(context);
-    resolver.async_resolve("no name", "80",
+    resolver.async_resolve("no name", "80", numeric,
                            [&](asio::error_code ec, tcp::resolver::results_type) { words << ec; });
   }
   context.run();

@@ -13,7 +13,7 @@ namespace beck {
 
 namespace detail {
 template <class Function>
-class packaged_future;
+struct packaged_future;
 }  // namespace detail
 
 /// The token whose result is a std::future. Errors become exceptions in the future (beck::io_error,
@@ -108,11 +108,10 @@ class promise_handler {
 
 /// The token that use_future(function) returns.
 template <class Function>
-class packaged_future {
- public:
-  explicit packaged_future(Function function) : function_(static_cast<Function&&>(function)) {}
+struct packaged_future {
+  explicit packaged_future(Function f) : function(static_cast<Function&&>(f)) {}
 
-  Function function_;
+  Function function;
 };
 
 /// The handler of such a token for an operation that completes with A...
@@ -143,14 +142,16 @@ class packaged_handler {
   std::promise<value_type> promise_;
 };
 
-/// Starts an operation with `handler`. Returns its future.
-template <class Handler, class Initiation, class... Args>
-auto start_with_future(Handler&& handler, Initiation&& initiation, Args&&... args) {
-  auto future = handler.get_future();
-  static_cast<Initiation&&>(initiation)(static_cast<Handler&&>(handler),
-                                        static_cast<Args&&>(args)...);
-  return future;
-}
+/// Starts operations for handlers that have a future.
+struct future_start {
+  template <class Handler, class Initiation, class... Args>
+  static auto with(Handler handler, Initiation&& initiation, Args&&... args) {
+    auto future = handler.get_future();
+    static_cast<Initiation&&>(initiation)(static_cast<Handler&&>(handler),
+                                          static_cast<Args&&>(args)...);
+    return future;
+  }
+};
 
 }  // namespace detail
 
@@ -160,9 +161,9 @@ class async_result<use_future_t, void(A...)> {
   /// Starts the operation and returns the future.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    return detail::start_with_future(detail::promise_handler<A...>(),
-                                     static_cast<Initiation&&>(initiation),
-                                     static_cast<Args&&>(args)...);
+    return detail::future_start::with(detail::promise_handler<A...>(),
+                                      static_cast<Initiation&&>(initiation),
+                                      static_cast<Args&&>(args)...);
   }
 };
 
@@ -172,8 +173,8 @@ class async_result<detail::packaged_future<Function>, void(A...)> {
   /// Starts the operation and returns the future of the function.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
-    return detail::start_with_future(
-        detail::packaged_handler<Function, A...>(static_cast<Tok&&>(token).function_),
+    return detail::future_start::with(
+        detail::packaged_handler<Function, A...>(static_cast<Tok&&>(token).function),
         static_cast<Initiation&&>(initiation), static_cast<Args&&>(args)...);
   }
 };

@@ -43,6 +43,8 @@ void check_calls_fail(Socket& socket) {
   socket.cancel(ec), fails("cancel");
   CHECK(socket.release(ec) == -1), fails("release");
   socket.non_blocking(true, ec), fails("non_blocking");
+  CHECK_FALSE(socket.native_non_blocking());
+  socket.native_non_blocking(true, ec), fails("native_non_blocking");
   socket.set_option(tcp::no_delay(true), ec), fails("set_option");
   tcp::no_delay option;
   socket.get_option(option, ec), fails("get_option");
@@ -240,6 +242,32 @@ CONFORMANCE("a new socket blocks its synchronous calls, whatever the one before 
   }
   const tcp::socket socket(ctx, tcp::v4());  // in the slot of the first one
   CHECK_FALSE(socket.non_blocking());
+}
+
+CONFORMANCE("the descriptor of an open socket does not block, and cannot be made to") {
+  beck::io_context ctx(context_options());
+  tcp::socket socket(ctx, tcp::v4());
+  CHECK(socket.native_non_blocking());
+  error_code ec = error::eof;
+  socket.native_non_blocking(true, ec);
+  CHECK_FALSE(ec);
+  socket.native_non_blocking(false, ec);
+  CHECK(ec == error::operation_not_supported);
+  CHECK_THROWS_AS(socket.native_non_blocking(false), beck::io_error);
+  CHECK(socket.native_non_blocking());
+}
+
+CONFORMANCE("an acceptor that a protocol opens is bound and listens later") {
+  beck::io_context ctx(context_options());
+  tcp::acceptor acceptor(ctx, tcp::v4());
+  CHECK(acceptor.is_open());
+  acceptor.bind(loopback_v4());
+  acceptor.listen();
+  tcp::socket client(ctx);
+  error_code connected = error::eof;
+  client.async_connect(acceptor.local_endpoint(), [&](error_code ec) { connected = ec; });
+  beck::test::run_all(ctx);
+  CHECK_FALSE(connected);
 }
 
 CONFORMANCE("a released socket object can be opened again") {
