@@ -24,8 +24,9 @@ beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/traits_test.cpp
   ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp
   ../asio/tests/service_test.cpp ../asio/tests/default_token_test.cpp)
-beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
-target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
+beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp
+  ../asio/tests/strict_datagrams_test.cpp)
+target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES BECK_ASIO_STRICT_DATAGRAMS)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
 # A header that the facade has not got names the page to read, and a source has one of the two namespaces.
@@ -54,4 +55,33 @@ if(TARGET beck_asio_ssl)
     target_compile_definitions(${name} PRIVATE OPENSSL_SUPPRESS_DEPRECATED)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/asio/tests)
   endforeach()
+endif()
+
+# What a program sees, over Asio itself, where the version is installed that the table is about, and over the facade: see
+# asio/semantics/table.py.
+find_path(BECK_ASIO_INCLUDE asio/io_context.hpp)
+set(version "")
+if(BECK_ASIO_INCLUDE)
+  file(STRINGS ${BECK_ASIO_INCLUDE}/asio/version.hpp version REGEX "define ASIO_VERSION 1022[0-9][0-9]")
+endif()
+if(NOT version)
+  message(STATUS "tests: no Asio 1.22 (Debian 12: libasio-dev), the facade is not compared with it")
+elseif(NOT BECK_SANITIZE AND BECK_TEST_SEARCHES)
+  set(semantics ${PROJECT_SOURCE_DIR}/asio/semantics)
+  file(GLOB sources CONFIGURE_DEPENDS ${semantics}/*.cpp)
+  find_package(Threads REQUIRED)
+  foreach(library IN ITEMS asio facade)
+    add_executable(semantics_of_${library} ${sources})
+    set_target_properties(semantics_of_${library} PROPERTIES CXX_EXTENSIONS OFF)
+    target_compile_features(semantics_of_${library} PRIVATE cxx_std_20)
+    target_compile_options(semantics_of_${library} PRIVATE ${BECK_TEST_OPTIONS})
+    target_precompile_headers(semantics_of_${library} PRIVATE ${semantics}/rows.hpp)
+  endforeach()
+  target_compile_definitions(semantics_of_asio PRIVATE BECK_SEMANTICS_OF_ASIO)
+  target_include_directories(semantics_of_asio SYSTEM PRIVATE ${BECK_ASIO_INCLUDE})
+  target_link_libraries(semantics_of_asio PRIVATE Threads::Threads)
+  target_link_libraries(semantics_of_facade PRIVATE beck::asio)
+  beck_warnings(semantics_of_facade)
+  add_test(NAME asio_semantics COMMAND python3 ${semantics}/table.py $<TARGET_FILE:semantics_of_asio>
+    $<TARGET_FILE:semantics_of_facade>)
 endif()

@@ -181,3 +181,26 @@ TEST_CASE("use_future goes into the adapters") {
   CHECK_FALSE(ec);
   CHECK(counts.allocations == 1);
 }
+
+TEST_CASE("use_future(function) gives the future of the function's result, or of its exception") {
+  beck::io_context context;
+  beck::steady_timer timer(context, beck::duration(0));
+  std::future<int> value =
+      timer.async_wait(use_future([](beck::error_code ec) { return ec ? 1 : 2; }));
+  std::future<void> nothing = beck::post(context, use_future([] {}));
+  std::future<int> thrown =
+      beck::post(context, use_future([]() -> int { throw std::runtime_error("refused"); }));
+  context.run();
+  CHECK(value.get() == 2);
+  nothing.get();
+  CHECK_THROWS_AS(thrown.get(), std::runtime_error);
+}
+
+TEST_CASE("use_future(function): a destroyed context breaks the promise") {
+  std::future<int> lost;
+  {
+    beck::io_context context;
+    lost = beck::post(context, use_future([] { return 1; }));
+  }
+  CHECK_THROWS_AS(lost.get(), std::future_error);
+}

@@ -64,6 +64,7 @@ TEST_CASE("any_io_executor is two words, and empty until it is given an executor
   const any_io_executor none;
   CHECK_FALSE(none);
   CHECK(none == any_io_executor());
+  CHECK(none == nullptr);
   beck::io_context context;
   CHECK(any_io_executor(context.get_executor()));
   CHECK(any_io_executor(context.get_executor()) != none);

@@ -57,6 +57,8 @@ class [[nodiscard]] message_operation : public operation {
   int call_flags() const noexcept { return call_flags_; }
   /// Returns whether a message of no bytes is the end of a stream.
   bool is_of_stream() const noexcept { return of_stream_; }
+  /// Returns whether a datagram that is longer than the buffers is cut without an error.
+  bool may_be_cut() const noexcept { return may_be_cut_; }
   /// Notes that a message has arrived, whole or cut: the header then holds its sender.
   void note_received() noexcept {
     received_ = true;
@@ -69,8 +71,11 @@ class [[nodiscard]] message_operation : public operation {
                     std::size_t count) noexcept
       : operation(kind_of_message, d, headers, count), call_flags_(0) {}
   /// Makes an operation on one message.
-  message_operation(op_kind kind_of_message, descriptor* d, int flags_of_call) noexcept
-      : operation(kind_of_message, d, nullptr, 0), call_flags_(flags_of_call) {}
+  message_operation(op_kind kind_of_message, descriptor* d, int flags_of_call,
+                    bool may_be_cut = false) noexcept
+      : operation(kind_of_message, d, nullptr, 0),
+        call_flags_(flags_of_call),
+        may_be_cut_(may_be_cut) {}
   message_operation(message_operation&&) noexcept = default;
 
   /// Fills `parts`, an array of `room` elements inside this object, from a sequence.
@@ -135,6 +140,7 @@ class [[nodiscard]] message_operation : public operation {
   int call_flags_;
   bool of_stream_ = false;  // no bytes mean the end of the stream, not an empty message
   bool received_ = false;
+  bool may_be_cut_ = false;
 };
 
 /// The number of parts that an operation on these buffers has room for.
@@ -148,8 +154,8 @@ class [[nodiscard]] plain_message_operation : public message_operation {
  public:
   template <const_buffer_sequence S>
   plain_message_operation(op_kind kind_of_message, descriptor* d, const S& buffers,
-                          int flags_of_call) noexcept
-      : message_operation(kind_of_message, d, flags_of_call) {
+                          int flags_of_call, bool may_be_cut = false) noexcept
+      : message_operation(kind_of_message, d, flags_of_call, may_be_cut) {
     this->gather(buffers, parts_, Parts);
   }
   template <class Token>
@@ -167,9 +173,10 @@ template <class Endpoint, std::size_t Parts>
 class [[nodiscard]] receive_from_operation : public message_operation {
  public:
   template <mutable_buffer_sequence S>
-  receive_from_operation(descriptor* d, const S& buffers, Endpoint& sender,
-                         int flags_of_call) noexcept
-      : message_operation(op_kind::receive_message, d, flags_of_call), sender_(&sender) {
+  receive_from_operation(descriptor* d, const S& buffers, Endpoint& sender, int flags_of_call,
+                         bool may_be_cut = false) noexcept
+      : message_operation(op_kind::receive_message, d, flags_of_call, may_be_cut),
+        sender_(&sender) {
     this->gather(buffers, parts_, Parts);
     this->name_outside(sender.data(), Endpoint::capacity());
   }

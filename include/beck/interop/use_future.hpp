@@ -11,6 +11,11 @@
 
 namespace beck {
 
+namespace detail {
+template <class Function>
+struct packaged_future;
+}  // namespace detail
+
 /// The token whose result is a std::future. Errors become exceptions in the future (beck::io_error,
 /// with the number of bytes if the operation has one), two and more values a std::tuple. If the
 /// handler is destroyed un-run (its context was destroyed) the future holds
@@ -20,6 +25,12 @@ class use_future_t : public detail::may_be_default<use_future_t> {
  public:
   /// Has no state.
   constexpr use_future_t() noexcept {}
+  /// Returns a token that calls `function` with the results of the operation, an error among them,
+  /// on the handler's thread. The future gets its value or exception.
+  template <class Function>
+  detail::packaged_future<std::decay_t<Function>> operator()(Function&& function) const {
+    return detail::packaged_future<std::decay_t<Function>>(static_cast<Function&&>(function));
+  }
 };
 /// The token: `auto n = socket.async_read_some(buffer, use_future).get();`.
 inline constexpr use_future_t use_future{};
@@ -95,6 +106,53 @@ class promise_handler {
   std::promise<value_type> promise_;
 };
 
+/// The token that use_future(function) returns.
+template <class Function>
+struct packaged_future {
+  explicit packaged_future(Function f) : function(static_cast<Function&&>(f)) {}
+
+  Function function;
+};
+
+/// The handler of such a token for an operation that completes with A...
+template <class Function, class... A>
+class packaged_handler {
+ public:
+  using value_type = std::invoke_result_t<Function, A...>;
+
+  explicit packaged_handler(Function function) : function_(static_cast<Function&&>(function)) {}
+
+  std::future<value_type> get_future() { return promise_.get_future(); }
+
+  void operator()(A... a) {
+    try {
+      if constexpr (std::is_void_v<value_type>) {
+        static_cast<Function&&>(function_)(static_cast<A&&>(a)...);
+        promise_.set_value();
+      } else {
+        promise_.set_value(static_cast<Function&&>(function_)(static_cast<A&&>(a)...));
+      }
+    } catch (...) {
+      promise_.set_exception(std::current_exception());
+    }
+  }
+
+ private:
+  Function function_;
+  std::promise<value_type> promise_;
+};
+
+/// Starts operations for handlers that have a future.
+struct future_start {
+  template <class Handler, class Initiation, class... Args>
+  static auto with(Handler handler, Initiation&& initiation, Args&&... args) {
+    auto future = handler.get_future();
+    static_cast<Initiation&&>(initiation)(static_cast<Handler&&>(handler),
+                                          static_cast<Args&&>(args)...);
+    return future;
+  }
+};
+
 }  // namespace detail
 
 template <class... A>
@@ -103,11 +161,21 @@ class async_result<use_future_t, void(A...)> {
   /// Starts the operation and returns the future.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    detail::promise_handler<A...> handler;
-    auto future = handler.get_future();
-    static_cast<Initiation&&>(initiation)(static_cast<detail::promise_handler<A...>&&>(handler),
-                                          static_cast<Args&&>(args)...);
-    return future;
+    return detail::future_start::with(detail::promise_handler<A...>(),
+                                      static_cast<Initiation&&>(initiation),
+                                      static_cast<Args&&>(args)...);
+  }
+};
+
+template <class Function, class... A>
+class async_result<detail::packaged_future<Function>, void(A...)> {
+ public:
+  /// Starts the operation and returns the future of the function.
+  template <class Initiation, class Tok, class... Args>
+  static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
+    return detail::future_start::with(
+        detail::packaged_handler<Function, A...>(static_cast<Tok&&>(token).function),
+        static_cast<Initiation&&>(initiation), static_cast<Args&&>(args)...);
   }
 };
 

@@ -14,6 +14,15 @@ class receive_batch;
 template <class Protocol, std::size_t Capacity>
 class send_batch;
 
+namespace detail {
+
+/// Whether receives of a protocol's sockets cut a long datagram without an error: a constant of the
+/// protocol says so.
+template <class Protocol>
+inline constexpr bool cuts_datagrams = requires { requires Protocol::cuts_datagrams; };
+
+}  // namespace detail
+
 /// Sends and receives datagrams: to and from any endpoint or, if connected, one peer.
 ///
 /// A receive takes one datagram, also an empty one: 0 bytes are no end of stream. Bytes that do not
@@ -111,7 +120,7 @@ class basic_datagram_socket
   auto async_receive_from(const B& buffers, endpoint_type& sender,
                           message_flags flags = 0) noexcept {
     return detail::receive_from_operation<endpoint_type, detail::message_parts<B>>(
-        this->descriptor_, buffers, sender, flags);
+        this->descriptor_, buffers, sender, flags, detail::cuts_datagrams<Protocol>);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <mutable_buffer_sequence B, class Token>
@@ -131,7 +140,8 @@ class basic_datagram_socket
   template <mutable_buffer_sequence B>
   auto async_receive(const B& buffers, message_flags flags = 0) noexcept {
     return detail::plain_message_operation<detail::message_parts<B>>(
-        detail::op_kind::receive_message, this->descriptor_, buffers, flags);
+        detail::op_kind::receive_message, this->descriptor_, buffers, flags,
+        detail::cuts_datagrams<Protocol>);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <mutable_buffer_sequence B, class Token>

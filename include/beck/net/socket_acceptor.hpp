@@ -186,6 +186,11 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Makes a closed acceptor that `context` drives, and whose accepts complete on `executor`.
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
+  /// Makes an open acceptor, to be bound. Throws io_error.
+  basic_socket_acceptor(io_context& context, const Protocol& protocol)
+      : basic_socket_acceptor(context) {
+    this->open(protocol);
+  }
   /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at
   /// once. Throws io_error.
   basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse = true)

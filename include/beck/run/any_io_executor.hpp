@@ -254,6 +254,10 @@ class any_io_executor {
     if (a.self_ == b.self_) return true;
     return a.table_ != nullptr && a.table_->equal != nullptr && a.table_->equal(a.self_, b.self_);
   }
+  /// Returns whether there is no executor.
+  friend bool operator==(const any_io_executor& a, std::nullptr_t) noexcept {
+    return a.table_ == nullptr;
+  }
 
  private:
   void retain() const noexcept {

@@ -74,9 +74,9 @@ class cancellation_signal {
   /// Destroys the handler in the slot.
   ~cancellation_signal() { clear(); }
 
-  /// Requests cancellation from the listener, if there is one.
+  /// Requests cancellation from the listener, if there is one. `none` requests nothing.
   void emit(cancellation_type type) {
-    if (hook_ != nullptr) hook_->call_(*hook_, type);
+    if (hook_ != nullptr && !!type) hook_->call_(*hook_, type);
   }
   /// Returns the slot.
   cancellation_slot slot() noexcept;

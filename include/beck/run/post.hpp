@@ -130,6 +130,9 @@ concept nullary_token = completion_token_for<T, void()>;
 /// An executor or a context. A handler is neither, although it may have an executor.
 template <class P>
 concept execution_place = executor_like<P> || (has_executor<P> && !detail::nullary_token<P>);
+/// The only argument of post, a callable or a token.
+template <class T>
+concept token_without_place = nullary_token<T> && !execution_place<T>;
 
 namespace functions {
 
@@ -244,20 +247,17 @@ any_io_executor own_executor(const T& token) {
 }  // namespace detail
 
 /// Queues a callable on its associated executor, by default on the current one.
-template <detail::nullary_token T>
-  requires(!detail::execution_place<T>)
+template <detail::token_without_place T>
 auto post(T&& token) {
   return beck::post(detail::own_executor(token), static_cast<T&&>(token));
 }
 /// Defers a callable on its associated executor, by default on the current one.
-template <detail::nullary_token T>
-  requires(!detail::execution_place<T>)
+template <detail::token_without_place T>
 auto defer(T&& token) {
   return beck::defer(detail::own_executor(token), static_cast<T&&>(token));
 }
 /// Dispatches a callable on its associated executor, by default on the current one.
-template <detail::nullary_token T>
-  requires(!detail::execution_place<T>)
+template <detail::token_without_place T>
 auto dispatch(T&& token) {
   return beck::dispatch(detail::own_executor(token), static_cast<T&&>(token));
 }

@@ -28,7 +28,7 @@ std::ptrdiff_t receive_one(system& sys, message_operation& op) noexcept {
   op.note_received();
   op.transferred = static_cast<std::size_t>(r);
   if (op.is_of_stream()) return r == 0 && header.part_count != 0 ? eof_result : 0;
-  return (header.flags & MSG_TRUNC) != 0 ? -EMSGSIZE : 0;
+  return (header.flags & MSG_TRUNC) != 0 && !op.may_be_cut() ? -EMSGSIZE : 0;
 }
 
 /// Makes `call`, which sends. poll(2) reports an unconnected UNIX socket as writable although the

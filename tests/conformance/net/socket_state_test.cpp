@@ -257,6 +257,19 @@ CONFORMANCE("the descriptor of an open socket is non-blocking, and remains so") 
   CHECK(socket.native_non_blocking());
 }
 
+CONFORMANCE("an acceptor that a protocol opens is bound and listens later") {
+  beck::io_context ctx(context_options());
+  tcp::acceptor acceptor(ctx, tcp::v4());
+  CHECK(acceptor.is_open());
+  acceptor.bind(loopback_v4());
+  acceptor.listen();
+  tcp::socket client(ctx);
+  error_code connected = error::eof;
+  client.async_connect(acceptor.local_endpoint(), [&](error_code ec) { connected = ec; });
+  beck::test::run_all(ctx);
+  CHECK_FALSE(connected);
+}
+
 CONFORMANCE("a released socket object can be opened again") {
   beck::io_context ctx(context_options());
   beck::test::local_connection c(ctx);

@@ -29,6 +29,8 @@ using beck::ip::bad_address_cast;
 using beck::ip::make_address;
 using beck::ip::make_address_v4;
 using beck::ip::make_address_v6;
+using beck::ip::v4_mapped;
+using beck::ip::v4_mapped_t;
 
 }  // namespace ip
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include <beck/asio/config.hpp>
 #include <beck/base/buffer.hpp>
@@ -22,9 +23,69 @@ using beck::buffer_sequence_begin;
 using beck::buffer_sequence_end;
 using beck::buffer_size;
 using beck::const_buffer;
-using beck::dynamic_buffer;
 using beck::mutable_buffer;
 
 namespace buffer_literals = beck::literals::buffer_literals;
+
+/// Whether a class is a sequence of buffers to read from.
+template <class T>
+struct is_const_buffer_sequence : std::bool_constant<beck::const_buffer_sequence<T>> {};
+/// Whether a class is a sequence of buffers to write to.
+template <class T>
+struct is_mutable_buffer_sequence : std::bool_constant<beck::mutable_buffer_sequence<T>> {};
+
+namespace facade {
+
+/// What dynamic_buffer() returns: beck's reference with the functions of the older form, too, in
+/// which bytes are prepared behind those that count, and then committed.
+class growing_buffer : public beck::dynamic_buffer_ref {
+ public:
+  using const_buffers_type = const_buffer;
+  using mutable_buffers_type = mutable_buffer;
+
+  growing_buffer(const beck::dynamic_buffer_ref& all) noexcept : beck::dynamic_buffer_ref(all) {}
+
+  /// Returns the number of bytes, without those that are prepared.
+  std::size_t size() const noexcept { return prepared_ ? size_ : dynamic_buffer_ref::size(); }
+  using dynamic_buffer_ref::data;
+  /// Returns all bytes, without those that are prepared.
+  mutable_buffer data() const noexcept { return beck::buffer(dynamic_buffer_ref::data(), size()); }
+  /// Returns `n` bytes behind the others; the next commit(), prepare() or consume() ends that.
+  /// Throws std::length_error if there are more than max_size() then.
+  mutable_buffer prepare(std::size_t n) {
+    const std::size_t size = this->size();
+    if (size > max_size() || n > max_size() - size) resize(static_cast<std::size_t>(-1));  // throws
+    resize(size + n);
+    size_ = size;
+    prepared_ = true;
+    return data(size, n);
+  }
+  /// Adds `n` of the prepared bytes, at most all, and removes the others.
+  void commit(std::size_t n) {
+    const std::size_t left = dynamic_buffer_ref::size() - size();
+    resize(size() + (n < left ? n : left));
+    prepared_ = false;
+  }
+  /// Removes `n` bytes at the front, at most all.
+  void consume(std::size_t n) {
+    const std::size_t size = this->size();
+    dynamic_buffer_ref::consume(n < size ? n : size);
+    size_ = n < size ? size - n : 0;
+  }
+
+ private:
+  std::size_t size_ = 0;
+  bool prepared_ = false;
+};
+
+}  // namespace facade
+
+/// Returns a reference to `container`, a string or a vector of bytes, that keeps its size at or
+/// under `size_max` bytes.
+template <beck::detail::growing_container C>
+facade::growing_buffer dynamic_buffer(
+    C& container, std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
+  return beck::dynamic_buffer(container, size_max);
+}
 
 BECK_ASIO_END

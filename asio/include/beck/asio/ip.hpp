@@ -7,6 +7,7 @@
 #include <beck/asio/error.hpp>
 #include <beck/asio/socket_base.hpp>
 #include <beck/net/resolver.hpp>
+#include <beck/net/socket_option.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -18,6 +19,7 @@ using beck::ip::basic_resolver_entry;
 using beck::ip::basic_resolver_results;
 using beck::ip::port_type;
 using beck::ip::resolver_base;
+using beck::ip::v6_only;
 
 }  // namespace ip
 

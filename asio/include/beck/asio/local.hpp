@@ -12,6 +12,27 @@
 
 BECK_ASIO_BEGIN
 
-namespace local = beck::local;
+namespace local {
+
+using beck::local::basic_endpoint;
+using beck::local::connect_pair;
+using beck::local::stream_protocol;
+
+#if defined(BECK_ASIO_STRICT_DATAGRAMS)
+using beck::local::datagram_protocol;
+#else
+/// UNIX domain datagrams, with beck's sockets. A receive loses the rest of a long one: see ip::udp.
+class datagram_protocol : public beck::local::datagram_protocol {
+ public:
+  /// The endpoint: a path or an abstract name.
+  using endpoint = basic_endpoint<datagram_protocol>;
+  /// The socket.
+  using socket = beck::basic_datagram_socket<datagram_protocol>;
+  /// As that of ip::udp.
+  static constexpr bool cuts_datagrams = true;
+};
+#endif
+
+}  // namespace local
 
 BECK_ASIO_END

@@ -53,6 +53,47 @@ using beck::redirect_error_t;
 using beck::use_awaitable;
 using beck::use_awaitable_t;
 
+/// The names of these tokens before Asio 1.24.
+namespace experimental {
+
+using beck::append;
+using beck::as_tuple;
+using beck::as_tuple_t;
+using beck::deferred;
+using beck::deferred_t;
+using beck::prepend;
+
+}  // namespace experimental
+
+namespace facade {
+
+/// A filter of cancellation_state: passes the types on unless none of them is in `Mask`.
+template <unsigned Mask>
+struct cancellation_filter {
+  /// Returns `type`, or none.
+  constexpr cancellation_type operator()(cancellation_type type) const noexcept {
+    return passed(type);
+  }
+  /// Returns the filter as cancellation_state takes it.
+  constexpr operator cancellation_state::filter_function() const noexcept { return &passed; }
+
+ private:
+  static constexpr cancellation_type passed(cancellation_type type) noexcept {
+    return !(type & static_cast<cancellation_type>(Mask)) ? cancellation_type::none : type;
+  }
+};
+
+}  // namespace facade
+
+/// The filter that passes nothing.
+using disable_cancellation = facade::cancellation_filter<0>;
+/// The filter that passes what includes terminal.
+using enable_terminal_cancellation = facade::cancellation_filter<1>;
+/// The filter that passes what includes terminal or partial.
+using enable_partial_cancellation = facade::cancellation_filter<3>;
+/// The filter that passes everything.
+using enable_total_cancellation = facade::cancellation_filter<7>;
+
 namespace facade {
 
 template <class Token, class Signature>

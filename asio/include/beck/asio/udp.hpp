@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// ip::udp, with its resolver.
+// ip::udp, with its resolver. A datagram that is longer than the buffers is cut without an error,
+// as in Asio; with the macro BECK_ASIO_STRICT_DATAGRAMS it is error::message_size, as in beck.
 #pragma once
 
 #include <beck/asio/config.hpp>
@@ -14,7 +15,43 @@ BECK_ASIO_BEGIN
 
 namespace ip {
 
+#if defined(BECK_ASIO_STRICT_DATAGRAMS)
 using beck::ip::udp;
+#else
+/// UDP over IPv4 or IPv6, with beck's sockets.
+class udp : public beck::detail::udp_options {
+ public:
+  /// The endpoint: an address and a port.
+  using endpoint = basic_endpoint<udp>;
+  /// The socket.
+  using socket = beck::basic_datagram_socket<udp>;
+  /// The resolver.
+  using resolver = basic_resolver<udp>;
+  /// A receive loses the rest of a datagram that is longer than the buffers.
+  static constexpr bool cuts_datagrams = true;
+
+  /// Returns the protocol over IPv4.
+  static constexpr udp v4() noexcept { return udp(beck::ip::udp::v4().family()); }
+  /// Returns the protocol over IPv6.
+  static constexpr udp v6() noexcept { return udp(beck::ip::udp::v6().family()); }
+
+  /// Returns the address family, for socket(2).
+  constexpr int family() const noexcept { return family_; }
+  /// Returns the type, for socket(2).
+  static constexpr int type() noexcept { return beck::ip::udp::type(); }
+  /// Returns the protocol, for socket(2).
+  static constexpr int protocol() noexcept { return beck::ip::udp::protocol(); }
+
+  friend constexpr bool operator==(const udp& a, const udp& b) noexcept {
+    return a.family_ == b.family_;
+  }
+
+ private:
+  constexpr explicit udp(int family) noexcept : family_(family) {}
+
+  int family_;
+};
+#endif
 
 }  // namespace ip
 
