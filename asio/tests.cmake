@@ -57,8 +57,8 @@ if(TARGET beck_asio_ssl)
   endforeach()
 endif()
 
-# What a program sees, over Asio itself, where the version is installed that the table is about, and over the facade: see
-# asio/semantics/table.py.
+# What a program sees, over Asio itself, where the version is installed that the table is about, and over the facade:
+# see asio/semantics/table.py.
 find_path(BECK_ASIO_INCLUDE asio/io_context.hpp)
 set(version "")
 if(BECK_ASIO_INCLUDE)

@@ -19,8 +19,8 @@ from pathlib import Path
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
 HEADER_LINES_MAX = 5080
-ECHO_LINES_MAX = 5620
-UMBRELLA_LINES_MAX = 16030
+ECHO_LINES_MAX = 5630
+UMBRELLA_LINES_MAX = 16050
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
