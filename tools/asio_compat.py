@@ -7,8 +7,8 @@ usage: asio_compat.py --asio DIR --build DIR [--unit] [--programs DIR] [--no-exa
 
 DIR of --asio has include/asio.hpp and, but for --programs, Asio's examples and tests; the prefix of a package will do.
 DIR of --build is a build tree of beck with its libraries and its forwarding headers. The examples are compiled with
-both libraries, linked and run: a table (compat/scenes.toml) says how, alone, with a peer and, where two examples talk to
-each other, one of them over Asio. What they print and their exit status are compared on each backend. --unit counts the
+both libraries, linked and run: a table (compat/scenes.toml) says how, alone, with a peer and, where two examples talk
+to each other, one of them over Asio. What they print and their exit status are compared on each backend. --unit counts the
 cases of Asio's unit tests that pass over the facade, --programs DIR runs each DIR/NAME.cpp (NAME.args, NAME.in).
 --show prints a line for each that fails or was not run, with the reason where it is known. A summary comes last.
 Programs run in a network of their own where the machine has `unshare` and `ip` and lets us, else in its own network.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Measures the examples of an Asio source tree: each program is linked and run, and compared with the same over Asio."""
+"""Measures the examples of an Asio source tree: each program is run over Asio and over the facade, and compared."""
 import re
 import tomllib
 from pathlib import Path

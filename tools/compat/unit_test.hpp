@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The harness of Asio's unit tests for another library: the macros that the tests use, without
 // Asio's internals. It is included before each file of tests, in the place of its own unit_test.hpp.
-// A case that throws has failed, and the next one runs. The standard headers are those that come along
-// with Asio's own headers: the facade's are lighter, and a case is to show what it does.
+// A case that throws has failed, and the next one runs. The standard headers are those that come
+// along with Asio's own headers: the facade's are lighter, and a case is to show what it does.
 #pragma once
 #define UNIT_TEST_HPP
 
@@ -40,6 +40,27 @@ inline void run(const char* name, void (*test)()) {
 }
 
 }  // namespace unit_test
+
+// Internal names of Asio that its tests use.
+#include <asio/append.hpp>
+#define ASIO_DETAIL_ATOMIC_COUNT_HPP
+#define ASIO_DETAIL_THREAD_HPP
+namespace asio::detail {
+
+using atomic_count = std::atomic<long>;
+
+class thread : public std::jthread {
+ public:
+  template <class Function>
+  explicit thread(Function function) : std::jthread(std::move(function)) {}
+};
+
+template <class Handler, class... Args>
+auto bind_handler(Handler&& handler, const Args&... args) {
+  return asio::append(static_cast<Handler&&>(handler), args...);
+}
+
+}  // namespace asio::detail
 
 #define ASIO_TEST_IOSTREAM std::cerr
 #define ASIO_CHECK(expr) ASIO_CHECK_MESSAGE(expr, #expr)
