@@ -23,7 +23,8 @@ set_source_files_properties(../asio/tests/traits_test.cpp ../asio/tests/streams_
 beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/traits_test.cpp
   ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp
-  ../asio/tests/service_test.cpp ../asio/tests/default_token_test.cpp)
+  ../asio/tests/service_test.cpp ../asio/tests/default_token_test.cpp
+  ../asio/tests/operations_test.cpp)
 beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
 target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)

@@ -21,8 +21,8 @@ auto cancel_after(basic_waitable_timer<Clock, Traits, Executor>&,
 /// As beck::cancel_at(), with a point in time of the timer's clock, which is read once. The timer,
 /// in which Asio waits, is left alone.
 template <class Clock, class Traits, class Executor, class... More>
-auto cancel_at(basic_waitable_timer<Clock, Traits, Executor>&,
-               const typename Clock::time_point& at, More&&... more) {
+auto cancel_at(basic_waitable_timer<Clock, Traits, Executor>&, const typename Clock::time_point& at,
+               More&&... more) {
   return beck::cancel_after(at - Clock::now(), static_cast<More&&>(more)...);
 }
 

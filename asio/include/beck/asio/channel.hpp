@@ -47,8 +47,15 @@ struct channel_form<void(A...)> {
   using received = void(error_code, std::decay_t<A>...);
   template <class F>
   static void give(F&& f, const error_code& ec, message&& values) {
-    std::apply([&](auto&&... v) { static_cast<F&&>(f)(ec, static_cast<decltype(v)>(v)...); },
-               static_cast<message&&>(values));
+    std::apply(
+        [&](auto&&... v) {
+          if constexpr (std::is_invocable_v<F, error_code, A...>) {
+            static_cast<F&&>(f)(ec, static_cast<decltype(v)>(v)...);
+          } else {
+            static_cast<F&&>(f)(static_cast<decltype(v)>(v)...);  // there is a message
+          }
+        },
+        static_cast<message&&>(values));
   }
 };
 template <class... A>
@@ -116,8 +123,9 @@ template <class Signature, class Handler>
 inline constexpr bool takes_either = false;
 template <class... A, class Handler>
 inline constexpr bool takes_either<void(error_code, A...), Handler> =
-    sizeof...(A) > 0 && std::is_invocable_v<Handler&, A...> &&
-    std::is_invocable_v<Handler&, error_code> && !std::is_invocable_v<Handler&, error_code, A...>;
+    sizeof...(A) > 0 &&
+    std::is_invocable_v<Handler&, A...>&& std::is_invocable_v<Handler&, error_code> &&
+    !std::is_invocable_v<Handler&, error_code, A...>;
 template <class Handler>
 class either_handler {
  public:
@@ -236,8 +244,7 @@ class channel_of {
   template <class... Args>
     requires std::is_constructible_v<message, Args...>
   bool try_send(Args&&... args) {
-    return channel_->try_send(
-        facade::message_of<message, Args&&...>(static_cast<Args&&>(args)...));
+    return channel_->try_send(facade::message_of<message, Args&&...>(static_cast<Args&&>(args)...));
   }
   /// As try_send().
   template <class... Args>

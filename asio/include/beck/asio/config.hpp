@@ -36,7 +36,8 @@
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE(...) auto
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
-#define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) ::boost::asio::default_completion_token_t<__VA_ARGS__>
+#define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) \
+  ::boost::asio::default_completion_token_t<__VA_ARGS__>
 #define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #else
 #define ASIO_VERSION 103802

@@ -63,8 +63,7 @@ struct behind_disposition<void(First, A...)> {
 template <class Handler, class Place>
 class storing_handler {
  public:
-  storing_handler(Handler&& handler, Place& place)
-      : handler_(std::move(handler)), place_(&place) {}
+  storing_handler(Handler&& handler, Place& place) : handler_(std::move(handler)), place_(&place) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   template <class First, class... A>
   void operator()(First&& first, A&&... results) {
@@ -101,7 +100,8 @@ class disposition_adapter {
 
 /// The type that redirect_disposition() returns.
 template <class Token, class Place>
-using redirect_disposition_t = beck::detail::token_adapter<facade::disposition_adapter<Place>, Token>;
+using redirect_disposition_t =
+    beck::detail::token_adapter<facade::disposition_adapter<Place>, Token>;
 
 /// Returns a token that stores the disposition of the operation, the first of its results, in
 /// `place`, and passes the others to `token`. Requires that `place` lives until then.

@@ -83,8 +83,7 @@ auto submit_function(Function&& function, Where&& where, Token&& token, Submit s
   using callable = std::decay_t<Function>;
   using signature = typename result_signature<std::invoke_result_t<callable>>::type;
   return beck::async_initiate<Token, signature>(
-      [executor = beck::detail::executor_at(where), submit](
-          auto&& handler, callable call) mutable {
+      [executor = beck::detail::executor_at(where), submit](auto&& handler, callable call) mutable {
         using handler_type = std::decay_t<decltype(handler)>;
         submit(executor, function_then<callable, handler_type>(
                              static_cast<callable&&>(call),
@@ -95,11 +94,11 @@ auto submit_function(Function&& function, Where&& where, Token&& token, Submit s
 
 /// A function, and a place to call it: no pair of a place and a token is one.
 template <class Function, class Where>
-concept function_for =
-    !beck::detail::executor_like<std::decay_t<Function>> &&
-    !beck::detail::has_executor<std::decay_t<Function>> && std::is_invocable_v<std::decay_t<Function>> &&
-    (beck::detail::executor_like<std::decay_t<Where>> ||
-     beck::detail::has_executor<std::remove_reference_t<Where>>);
+concept function_for = !beck::detail::executor_like<std::decay_t<Function>> &&
+                       !beck::detail::has_executor<std::decay_t<Function>> &&
+                       std::is_invocable_v<std::decay_t<Function>> &&
+                       (beck::detail::executor_like<std::decay_t<Where>> ||
+                        beck::detail::has_executor<std::remove_reference_t<Where>>);
 
 }  // namespace facade
 
@@ -114,8 +113,9 @@ auto post(Function&& function, Where&& where, Token&& token = Token()) {
 template <class Function, class Where, class Token = beck::deferred_t>
   requires facade::function_for<Function, Where>
 auto dispatch(Function&& function, Where&& where, Token&& token = Token()) {
-  return facade::submit_function(static_cast<Function&&>(function), where, token,
-                                 [](const auto& at, auto&& f) { beck::dispatch(at, std::move(f)); });
+  return facade::submit_function(
+      static_cast<Function&&>(function), where, token,
+      [](const auto& at, auto&& f) { beck::dispatch(at, std::move(f)); });
 }
 /// As post(), as a continuation of the caller.
 template <class Function, class Where, class Token = beck::deferred_t>

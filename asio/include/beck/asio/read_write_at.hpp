@@ -91,7 +91,7 @@ class write_at_steps {
 
   template <class Self>
   void operator()(Self& self) {
-    Launch launch(launch_);  // `self` moves this object away
+    Launch launch(std::move(launch_));  // `self` moves this object away
     launch(static_cast<Self&&>(self));
   }
   template <class Self>
@@ -119,7 +119,8 @@ std::size_t read_at(Device& device, std::uint64_t offset, const Buffers& buffers
                     Condition condition, error_code& ec) {
   return beck::detail::transfer_steps_now<beck::mutable_buffer>(
       buffers, condition, ec,
-      [&](const auto& parts, std::size_t total) -> decltype(device.read_some_at(offset, parts, ec)) {
+      [&](const auto& parts,
+          std::size_t total) -> decltype(device.read_some_at(offset, parts, ec)) {
         return device.read_some_at(offset + total, parts, ec);
       });
 }
@@ -196,7 +197,8 @@ std::size_t write_at(Device& device, std::uint64_t offset, const Buffers& buffer
                      Condition condition, error_code& ec) {
   return beck::detail::transfer_steps_now<beck::const_buffer>(
       buffers, condition, ec,
-      [&](const auto& parts, std::size_t total) -> decltype(device.write_some_at(offset, parts, ec)) {
+      [&](const auto& parts,
+          std::size_t total) -> decltype(device.write_some_at(offset, parts, ec)) {
         return device.write_some_at(offset + total, parts, ec);
       });
 }
@@ -215,8 +217,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, const Buffers& buffer
 template <class Device, class Allocator, beck::detail::completion_condition Condition>
 std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
                      Condition condition, error_code& ec) {
-  const std::size_t n =
-      BECK_ASIO::write_at(device, offset, from.data(), std::move(condition), ec);
+  const std::size_t n = BECK_ASIO::write_at(device, offset, from.data(), std::move(condition), ec);
   from.consume(n);
   return n;
 }

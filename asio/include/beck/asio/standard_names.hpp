@@ -2,6 +2,7 @@
 // Names of the standard library that Asio has in its namespace, and programs use from there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -37,6 +38,7 @@ using std::is_pointer;
 using std::is_reference;
 using std::is_same;
 using std::is_unsigned;
+using std::nullptr_t;
 using std::remove_cv;
 using std::remove_cv_t;
 using std::remove_cvref;
