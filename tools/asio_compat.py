@@ -8,8 +8,8 @@ usage: asio_compat.py --asio DIR --build DIR [--unit] [--programs DIR] [--no-exa
 DIR of --asio has include/asio.hpp and, but for --programs, Asio's examples and tests; the prefix of a package will do.
 DIR of --build is a build tree of beck with its libraries and its forwarding headers. The examples are compiled with
 both libraries, linked and run: a table (compat/scenes.toml) says how, alone, with a peer and, where two examples talk
-to each other, one of them over Asio. What they print and their exit status are compared on each backend. --unit counts the
-cases of Asio's unit tests that pass over the facade, --programs DIR runs each DIR/NAME.cpp (NAME.args, NAME.in).
+to each other, one of them over Asio. What they print and their exit status are compared on each backend. --unit counts
+the cases of Asio's unit tests that pass over the facade, --programs DIR runs each DIR/NAME.cpp (NAME.args, NAME.in).
 --show prints a line for each that fails or was not run, with the reason where it is known. A summary comes last.
 Programs run in a network of their own where the machine has `unshare` and `ip` and lets us, else in its own network.
 """
@@ -21,30 +21,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from compat import examples, programs, stage, units
-from compat.libraries import Compiler, Library
+from compat.libraries import Compiler, Library, Objects
 from compat.report import Report
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENES_AT_ONCE = 8  # they wait most of the time
 
 
-def measure_sources(given, compiler, facade, folder, scenes, report, pool):
+def measure_sources(given, objects, facade, scenes, report, pool):
     """Compiles each source of the examples with the facade."""
     root, sources, _ = examples.find(given.asio, given.only)
     names = [str(source.relative_to(root).with_suffix("")) for source in sources]
     tried = [(name, source) for name, source in zip(names, sources)
              if scenes.reason_to_leave_out(name) is None and given.only in name]
     report.left_out.update(why for why in map(scenes.reason_to_leave_out, names) if why)
-    objects = Path(folder) / "sources"
-    objects.mkdir()
-
-    def compile_one(one):
-        target = objects / f"{one[0].replace('/', '_')}.o"
-        error = compiler.compile(one[1], facade, target)
-        target.unlink(missing_ok=True)
-        return error
-
-    for (name, _), error in zip(tried, pool.map(compile_one, tried)):
+    for (name, _), (_, error) in zip(tried, pool.map(lambda one: objects.get(one[1], facade), tried)):
         report.source(name, error)
 
 
@@ -61,7 +52,7 @@ def measure_examples(given, measurement, scenes, report, pool):
             report.program("example", one.name, verdict)
 
 
-def measure_units(given, compiler, asio, facade, folder, left_out, report, pool):
+def measure_units(given, objects, asio, facade, left_out, report, pool):
     root, sources = units.find(given.asio, given.only)
     tried = []
     for source in sources:
@@ -71,15 +62,15 @@ def measure_units(given, compiler, asio, facade, folder, left_out, report, pool)
             tried.append(source)
         else:
             report.left_out[f"files of unit tests: {why}"] += 1
-    for unit in pool.map(lambda source: units.measure(compiler, asio, facade, folder, root, source), tried):
+    for unit in pool.map(lambda source: units.measure(objects, asio, facade, root, source), tried):
         if unit is not None:
             report.unit(unit)
 
 
-def measure_programs(given, compiler, asio, facade, folder, report, pool):
+def measure_programs(given, objects, asio, facade, report, pool):
     found = programs.find(given.programs, given.only)
     for source, (verdict, error) in zip(found, pool.map(
-            lambda source: programs.measure(compiler, asio, facade, folder, source), found)):
+            lambda source: programs.measure(objects, asio, facade, source), found)):
         report.program("program", source.stem, verdict, error)
 
 
@@ -106,18 +97,19 @@ def parse(arguments):
 def main(arguments):
     given = parse(arguments)
     asio, facade = Library.asio(given.asio), Library.facade(ROOT, given.build)
-    compiler, scenes = Compiler(given.compiler), examples.Scenes()
+    scenes = examples.Scenes()
     report = Report(scenes.why, given.show)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
+        objects = Objects(Compiler(given.compiler), Path(folder))
         if not given.no_examples:
-            measure_sources(given, compiler, facade, folder, scenes, report, pool)
+            measure_sources(given, objects, facade, scenes, report, pool)
             if not given.compile_only:
-                measurement = examples.Measurement(compiler, asio, facade, folder, scenes)
+                measurement = examples.Measurement(objects, asio, facade, scenes)
                 measure_examples(given, measurement, scenes, report, pool)
         if given.unit:
-            measure_units(given, compiler, asio, facade, folder, scenes.units_left_out, report, pool)
+            measure_units(given, objects, asio, facade, scenes.units_left_out, report, pool)
         if given.programs is not None:
-            measure_programs(given, compiler, asio, facade, folder, report, pool)
+            measure_programs(given, objects, asio, facade, report, pool)
     print("\n".join(report.summary()))
     if given.json is not None:
         report.write_json(given.json)

@@ -292,8 +292,34 @@ TEST_CASE("names of the standard library are in asio, and old macros for results
   CHECK(std::is_same_v<asio::uint64_t, std::uint64_t>);
   CHECK(std::is_same_v<decltype(asio::ip::host_name()), std::string>);
   CHECK_FALSE(asio::ip::host_name().empty());
+  constexpr auto token = asio::as_tuple(asio::use_future);
+  CHECK(std::is_same_v<std::decay_t<decltype(token)>,
+                       asio::as_tuple_t<std::decay_t<decltype(asio::use_future)>>>);
   std::string text = "ab";
   asio::dynamic_string_buffer<char, std::char_traits<char>, std::allocator<char>> growing =
       asio::dynamic_buffer(text);
   CHECK(growing.size() == 2);
+}
+
+TEST_CASE("options can be assigned and negated, and made without a value") {
+  asio::socket_base::reuse_address reuse;
+  reuse = true;
+  CHECK(reuse.value());
+  CHECK_FALSE(!reuse);
+  asio::socket_base::receive_buffer_size size;
+  size = 5;
+  CHECK(size.value() == 5);
+  asio::ip::multicast::hops hops(3);
+  hops = 7;
+  CHECK(hops.value() == 7);
+  asio::socket_base::linger linger(true, 3);
+  linger.enabled(false);
+  linger.timeout(9);
+  CHECK_FALSE(linger.enabled());
+  CHECK(linger.timeout() == 9);
+  asio::ip::multicast::join_group group;
+  group = asio::ip::multicast::join_group(asio::ip::make_address("ff02::1"));
+  CHECK(group.size() == 20);
+  CHECK(asio::ip::multicast::outbound_interface().level() == 0);
+  CHECK(std::is_same_v<asio::executor, asio::any_io_executor>);
 }

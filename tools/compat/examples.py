@@ -59,16 +59,13 @@ def find(folder, only):
 class Measurement:
     """Builds the examples with both libraries, and performs their scenes."""
 
-    def __init__(self, compiler, asio, facade, folder, scenes):
-        self.compiler, self.scenes = compiler, scenes
+    def __init__(self, objects, asio, facade, scenes):
+        self.objects, self.scenes = objects, scenes
         self.libraries = {"Asio": asio, "facade": facade}
-        self.folder = folder
         self.built = {}  # (library, name) -> (program, error)
 
     def build(self, library, example):
-        found = libraries.build(self.compiler, self.libraries[library], example.sources, self.folder, example.name)
-        self.built[library, example.name] = found
-        return found[1]
+        self.built[library, example.name] = self.objects.build(example.sources, self.libraries[library])
 
     def judge(self, example):
         """Performs its scene. Returns backend -> None or the difference; or a sentence why it was not run."""

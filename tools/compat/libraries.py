@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """The two libraries that a program is compiled with, Asio and the facade, and what the compiler does for them."""
+import itertools
 import re
 import shlex
 import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 BACKENDS = ("epoll", "io_uring")
@@ -77,20 +77,37 @@ def first_error(done, pattern):
     return match.group(1) if match else f"the compiler ended with status {done.returncode}"
 
 
-def build(compiler, library, sources, folder, name):
-    """Compiles sources and links them. Returns (program, None), or (None, a sentence with the first error)."""
-    folder = Path(folder) / re.sub(r"\W+", "_", f"{library.name} {name}")
-    folder.mkdir(parents=True)
-    objects = []
-    for index, source in enumerate(sources):
-        target = folder / f"{index}.o"
-        error = compiler.compile(source, library, target)
-        if error is not None:
-            return None, error
-        objects.append(target)
-    tls = any(USES_TLS.search(source.read_text(errors="replace")) for source in sources)
-    program = folder / "program"
-    error = compiler.link(objects, library, program, tls)
-    for target in objects:
-        target.unlink()
-    return (program, None) if error is None else (None, f"link: {error}")
+class Objects:
+    """The object files and programs of a run, in one folder. Thread: any."""
+
+    def __init__(self, compiler, folder):
+        self.compiler, self.folder = compiler, folder
+        self.numbers = itertools.count()
+        self.made = {}  # (source, library) -> (object file, error)
+
+    def get(self, source, library):
+        """Compiles a source, once. Returns (object file, None), or (None, the first error)."""
+        if (source, library) not in self.made:
+            target = self.folder / f"{next(self.numbers)}.o"
+            error = self.compiler.compile(source, library, target)
+            self.made[source, library] = (target, None) if error is None else (None, error)
+        return self.made[source, library]
+
+    def build(self, sources, library):
+        """Compiles sources and links them. Returns (program, None), or (None, a sentence with the first error)."""
+        objects = []
+        for source in sources:
+            target, error = self.get(source, library)
+            if error is not None:
+                return None, error
+            objects.append(target)
+        tls = any(USES_TLS.search(source.read_text(errors="replace")) for source in sources)
+        program = self.folder / f"{next(self.numbers)}.program"
+        error = self.compiler.link(objects, library, program, tls)
+        return (program, None) if error is None else (None, f"link: {error}")
+
+    def forget(self, source, library):
+        """Removes the object file of a source."""
+        target, _ = self.made.pop((source, library))
+        if target is not None:
+            target.unlink()

@@ -12,10 +12,10 @@ def find(folder, only):
     return sorted(path for path in folder.glob("*.cpp") if only in path.stem)
 
 
-def measure(compiler, asio, facade, folder, source):
+def measure(objects, asio, facade, source):
     """Returns backend -> None or the difference, or a sentence why it was not run; and the facade's error or None."""
-    theirs, error = libraries.build(compiler, asio, [source], folder, f"program {source.stem}")
-    ours, our_error = libraries.build(compiler, facade, [source], folder, f"program {source.stem}")
+    theirs, error = objects.build([source], asio)
+    ours, our_error = objects.build([source], facade)
     if error is not None:
         return f"does not compile with Asio: {error}", our_error
     if our_error is not None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The harness of Asio's unit tests for another library: the macros that the tests use, without
-// Asio's internals. It is included before each file of tests, in the place of its own unit_test.hpp.
+// Asio's internals. It is included before each file of tests, in place of its own unit_test.hpp.
 // A case that throws has failed, and the next one runs. The standard headers are those that come
 // along with Asio's own headers: the facade's are lighter, and a case is to show what it does.
 #pragma once

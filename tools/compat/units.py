@@ -30,16 +30,17 @@ def find(folder, only):
     return root, sorted(path for path in root.rglob("*.cpp") if only in str(path.relative_to(root)))
 
 
-def measure(compiler, asio, facade, folder, root, source):
+def measure(objects, asio, facade, root, source):
     """Compiles and runs a file. Returns the unit, or None if it has no case with Asio."""
     name = str(source.relative_to(root).with_suffix(""))
-    text = compiler.preprocess(source, asio._replace(includes=(*asio.includes, root)))
+    text = objects.compiler.preprocess(source, asio._replace(includes=(*asio.includes, root)))
     cases = CASE.findall(text) if text is not None else []
     if not cases:
         return None
     unit = Unit(name, cases)
     facade = facade._replace(includes=(*facade.includes, root), prelude=(HARNESS,))
-    program, unit.error = libraries.build(compiler, facade, [source], folder, f"unit {name}")
+    program, unit.error = objects.build([source], facade)
+    objects.forget(source, facade)
     if program is None:
         return unit
     for backend in libraries.BACKENDS:

@@ -72,6 +72,7 @@ class Case(unittest.TestCase):
         self.root = Path(folder.name)
         self.write("asio/include/asio.hpp", "#pragma once" + THEIRS)
         self.write("build/asio/beck-asio/asio.hpp", "#pragma once" + OURS)
+        self.write("build/asio/beck-asio/asio/append.hpp", "namespace asio { template <class... A> void append(A...); }\n")
         self.write("build/src/libbeck.a", "!<arch>\n")
 
     def write(self, path, text):
@@ -148,8 +149,8 @@ class Units(Case):
 class Examples(Case):
     def setUp(self):
         super().setUp()
-        for name, text in (("talk/server", SERVER.replace("REPLY", "backend()")), ("talk/unknown", program("return 0;")),
-                           ("talk/lacks", program("return asio::missing();"))):
+        for name, text in (("talk/server", SERVER.replace("REPLY", "backend()")),
+                           ("talk/unknown", program("return 0;")), ("talk/lacks", program("return asio::missing();"))):
             self.write(f"asio/src/examples/cpp11/{name}.cpp", text)
         self.write("asio/src/examples/cpp11/talk/part.cpp", "#include <asio.hpp>\nint part() { return 1; }\n")
         self.write("asio/src/examples/cpp11/windows/w.cpp", "#error not here\n")

@@ -192,7 +192,8 @@ class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(erro
 namespace experimental {
 
 /// A queue of messages with the values of a signature: void(error_code, ...),
-/// void(std::exception_ptr, ...) or void(...). Handlers without an executor are called on that of the channel.
+/// void(std::exception_ptr, ...) or void(...). Handlers without an executor are called on that of
+/// the channel.
 /// Errors: channel_closed, channel_cancelled. Lifetime: as beck::channel. A moved-from channel can
 /// only be destroyed or assigned to. Thread: one at a time; a `Concurrent` channel any.
 template <bool Concurrent, class Executor, class Signature>

@@ -16,6 +16,8 @@ BECK_ASIO_BEGIN
 
 /// Asio's name for the executor of a handler that is hidden behind a function.
 using any_completion_executor = beck::any_io_executor;
+/// Asio's name, of before 1.17, for the executor of objects.
+using executor = beck::any_io_executor;
 
 using beck::any_io_executor;
 using beck::defer;
