@@ -72,7 +72,8 @@ class Case(unittest.TestCase):
         self.root = Path(folder.name)
         self.write("asio/include/asio.hpp", "#pragma once" + THEIRS)
         self.write("build/asio/beck-asio/asio.hpp", "#pragma once" + OURS)
-        self.write("build/asio/beck-asio/asio/append.hpp", "namespace asio { template <class... A> void append(A...); }\n")
+        self.write("build/asio/beck-asio/asio/append.hpp",
+                   "namespace asio { template <class... A> void append(A...); }\n")
         self.write("build/src/libbeck.a", "!<arch>\n")
 
     def write(self, path, text):
