@@ -17,6 +17,11 @@ class family_integer_option {
   constexpr family_integer_option() noexcept = default;
   /// Makes the option with this value.
   constexpr explicit family_integer_option(int value) noexcept : value_(value) {}
+  /// Sets the value.
+  constexpr family_integer_option& operator=(int value) noexcept {
+    value_ = value;
+    return *this;
+  }
   /// Returns the value.
   constexpr int value() const noexcept { return value_; }
   /// Returns whether the value is not 0.

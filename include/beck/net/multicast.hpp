@@ -12,6 +12,8 @@ namespace beck::ip {
 template <int NameV4, int NameV6>
 class group_option {
  public:
+  /// Names no group; to be assigned.
+  group_option() noexcept : group_option(address_v4()) {}
   /// Names the interface that the routes choose.
   explicit group_option(const address& group) noexcept : v6_(group.is_v6()) {
     v6_ ? put_v6(group.to_v6(), 0) : put_v4(group.to_v4(), address_v4());
@@ -66,6 +68,8 @@ using enable_loopback = detail::family_integer_option<0, 34, 41, 19>;
 /// The interface through which sent multicast datagrams leave.
 class outbound_interface {
  public:
+  /// Names no interface: the routes choose, of IPv4.
+  outbound_interface() noexcept : outbound_interface(address_v4()) {}
   /// Names an interface by its address, for IPv4.
   explicit outbound_interface(const address_v4& interface) noexcept : level_(0), name_(32) {
     const auto bytes = interface.to_bytes();

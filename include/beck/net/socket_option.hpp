@@ -14,6 +14,11 @@ class integer_option {
   constexpr integer_option() noexcept = default;
   /// Makes the option with this value.
   constexpr explicit integer_option(int value) noexcept : value_(value) {}
+  /// Sets the value.
+  constexpr integer_option& operator=(int value) noexcept {
+    value_ = value;
+    return *this;
+  }
   /// Returns the value.
   constexpr int value() const noexcept { return value_; }
 
@@ -39,6 +44,11 @@ class boolean_option {
   constexpr boolean_option() noexcept = default;
   /// Makes the option with this value.
   constexpr explicit boolean_option(bool value) noexcept : value_(value ? 1 : 0) {}
+  /// Sets the value.
+  constexpr boolean_option& operator=(bool value) noexcept {
+    value_ = value ? 1 : 0;
+    return *this;
+  }
   /// Returns the value.
   constexpr bool value() const noexcept { return value_ != 0; }
   /// Returns the value.
@@ -70,6 +80,10 @@ class linger_option {
   /// Makes linger on or off, for `timeout_s` seconds.
   constexpr linger_option(bool enabled, int timeout_s) noexcept
       : on_(enabled ? 1 : 0), timeout_s_(timeout_s) {}
+  /// Sets whether close() waits.
+  constexpr void enabled(bool value) noexcept { on_ = value ? 1 : 0; }
+  /// Sets the time in seconds.
+  constexpr void timeout(int seconds) noexcept { timeout_s_ = seconds; }
   /// Returns whether close() waits.
   constexpr bool enabled() const noexcept { return on_ != 0; }
   /// Returns the time in seconds.

@@ -92,7 +92,7 @@ class as_tuple_function : public as_tuple_t<deferred_t> {
  public:
   constexpr as_tuple_function() noexcept : as_tuple_t<deferred_t>(tuple_adapter(), deferred) {}
   template <class Token>
-  as_tuple_t<std::decay_t<Token>> operator()(Token&& token) const {
+  constexpr as_tuple_t<std::decay_t<Token>> operator()(Token&& token) const {
     return as_tuple_t<std::decay_t<Token>>(tuple_adapter(), static_cast<Token&&>(token));
   }
 };

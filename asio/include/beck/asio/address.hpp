@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/asio/config.hpp>
+#include <beck/asio/error.hpp>
 #include <beck/net/address.hpp>
 
 #if defined(BECK_ASIO_OLD_NAMES)

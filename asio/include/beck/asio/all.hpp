@@ -40,9 +40,11 @@
 #include <beck/asio/connect.hpp>
 #include <beck/asio/coroutine.hpp>
 #include <beck/asio/detail_names.hpp>
+#include <beck/asio/disposition.hpp>
 #include <beck/asio/error.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/asio/file.hpp>
+#include <beck/asio/inline_executor.hpp>
 #include <beck/asio/io_context.hpp>
 #include <beck/asio/ip.hpp>
 #include <beck/asio/local.hpp>
@@ -51,6 +53,7 @@
 #include <beck/asio/placeholders.hpp>
 #include <beck/asio/posix.hpp>
 #include <beck/asio/read_write.hpp>
+#include <beck/asio/read_write_at.hpp>
 #include <beck/asio/service.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>

@@ -7,6 +7,7 @@
 
 #include <beck/asio/associated.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/asio/standard_names.hpp>
 #include <beck/run/async_result.hpp>
 
 BECK_ASIO_BEGIN

@@ -25,6 +25,13 @@ using beck::buffer_size;
 using beck::const_buffer;
 using beck::mutable_buffer;
 
+/// The type of dynamic_buffer() of a string.
+template <class Character, class Traits, class Allocator>
+using dynamic_string_buffer = beck::dynamic_buffer_ref;
+/// The type of dynamic_buffer() of a vector.
+template <class Element, class Allocator>
+using dynamic_vector_buffer = beck::dynamic_buffer_ref;
+
 namespace buffer_literals = beck::literals::buffer_literals;
 
 /// Whether a class is a sequence of buffers to read from.

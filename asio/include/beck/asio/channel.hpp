@@ -37,17 +37,25 @@ namespace channel_errc = error;
 namespace facade {
 
 /// The messages of a channel with a signature, the signature of its receives, and give(), which
-/// calls a handler of that with the error of a receive or with its message. A receive from a
-/// channel of void() still has an error.
+/// calls a handler of that with the error of a receive or with its message. A receive always has an
+/// error, also where the signature has none.
 template <class Signature>
 struct channel_form;
-template <>
-struct channel_form<void()> {
-  using message = std::tuple<>;
-  using received = void(error_code);
+template <class... A>
+struct channel_form<void(A...)> {
+  using message = std::tuple<std::decay_t<A>...>;
+  using received = void(error_code, std::decay_t<A>...);
   template <class F>
-  static void give(F&& f, const error_code& ec, message&&) {
-    static_cast<F&&>(f)(ec);
+  static void give(F&& f, const error_code& ec, message&& values) {
+    std::apply(
+        [&](auto&&... v) {
+          if constexpr (std::is_invocable_v<F, error_code, A...>) {
+            static_cast<F&&>(f)(ec, static_cast<decltype(v)>(v)...);
+          } else {
+            static_cast<F&&>(f)(static_cast<decltype(v)>(v)...);  // there is a message
+          }
+        },
+        static_cast<message&&>(values));
   }
 };
 template <class... A>
@@ -83,6 +91,19 @@ auto passed_to(Handler&& done, Function function) {
       }));
 }
 
+/// Makes a message of its values when the channel takes it: they stay as they are if it does not.
+template <class Message, class... Args>
+class message_of {
+ public:
+  explicit message_of(Args... args) noexcept : values_(static_cast<Args>(args)...) {}
+  operator Message() const {
+    return std::apply([](auto&... v) { return Message(static_cast<Args>(v)...); }, values_);
+  }
+
+ private:
+  std::tuple<Args...> values_;
+};
+
 /// beck's channel with Asio's ready().
 template <class Message>
 class message_queue : public beck::channel<Message> {
@@ -94,6 +115,33 @@ class message_queue : public beck::channel<Message> {
     const beck::detail::state_guard guard(this->state_);
     return !this->senders_.empty() || !this->open_;
   }
+};
+
+/// A handler for a channel without errors in its signature that takes a message or an error, as
+/// Asio calls it.
+template <class Signature, class Handler>
+inline constexpr bool takes_either = false;
+template <class... A, class Handler>
+inline constexpr bool takes_either<void(error_code, A...), Handler> =
+    sizeof...(A) > 0 &&
+    std::is_invocable_v<Handler&, A...>&& std::is_invocable_v<Handler&, error_code> &&
+    !std::is_invocable_v<Handler&, error_code, A...>;
+template <class Handler>
+class either_handler {
+ public:
+  explicit either_handler(Handler handler) : handler_(std::move(handler)) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  template <class... A>
+  void operator()(const error_code& ec, A&&... message) {
+    if (ec) {
+      handler_(ec);
+    } else {
+      handler_(static_cast<A&&>(message)...);
+    }
+  }
+
+ private:
+  Handler handler_;
 };
 
 template <class Form>
@@ -143,8 +191,9 @@ class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(erro
 
 namespace experimental {
 
-/// A queue of messages with the values of a signature: void(), void(error_code, ...) or
-/// void(std::exception_ptr, ...). Handlers without an executor are called on that of the channel.
+/// A queue of messages with the values of a signature: void(error_code, ...),
+/// void(std::exception_ptr, ...) or void(...). Handlers without an executor are called on that of
+/// the channel.
 /// Errors: channel_closed, channel_cancelled. Lifetime: as beck::channel. A moved-from channel can
 /// only be destroyed or assigned to. Thread: one at a time; a `Concurrent` channel any.
 template <bool Concurrent, class Executor, class Signature>
@@ -196,12 +245,17 @@ class channel_of {
   template <class... Args>
     requires std::is_constructible_v<message, Args...>
   bool try_send(Args&&... args) {
-    return channel_->try_send(message(static_cast<Args&&>(args)...));
+    return channel_->try_send(facade::message_of<message, Args&&...>(static_cast<Args&&>(args)...));
   }
   /// As try_send().
   template <class... Args>
   bool try_send_via_dispatch(Args&&... args) {
     return try_send(static_cast<Args&&>(args)...);
+  }
+  /// As try_send_n().
+  template <class... Args>
+  std::size_t try_send_n_via_dispatch(std::size_t count, const Args&... args) {
+    return try_send_n(count, args...);
   }
   /// Sends up to `count` equal messages. Returns their number.
   template <class... Args>
@@ -240,9 +294,13 @@ class channel_of {
   /// Starts receiving a message. `token` takes the values of the signature, behind an error.
   template <class Token = beck::deferred_t>
   auto async_receive(Token&& token = Token()) {
-    return beck::detail::launch(
-        facade::channel_receive<form>(*channel_, any_io_executor(executor_)),
-        static_cast<Token&&>(token));
+    facade::channel_receive<form> receive(*channel_, any_io_executor(executor_));
+    if constexpr (facade::takes_either<typename form::received, std::decay_t<Token>>) {
+      using either = facade::either_handler<std::decay_t<Token>>;
+      return beck::detail::launch(std::move(receive), either(static_cast<Token&&>(token)));
+    } else {
+      return beck::detail::launch(std::move(receive), static_cast<Token&&>(token));
+    }
   }
 
  private:

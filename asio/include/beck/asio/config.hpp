@@ -40,8 +40,26 @@
 #define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define BOOST_ASIO_HAS_FILE 1
 #define BOOST_ASIO_HAS_PIPE 1
+#define BOOST_ASIO_HAS_CHRONO 1
+#define BOOST_ASIO_HAS_MOVE 1
+#define BOOST_ASIO_HAS_NOEXCEPT 1
+#define BOOST_ASIO_HAS_RETURN_TYPE_DEDUCTION 1
+#define BOOST_ASIO_HAS_STD_ATOMIC 1
+#define BOOST_ASIO_HAS_STD_CHRONO 1
+#define BOOST_ASIO_HAS_STD_FUTURE_CLASS 1
+#define BOOST_ASIO_HAS_STD_STRING_VIEW 1
+#define BOOST_ASIO_HAS_STD_SYSTEM_ERROR 1
+#define BOOST_ASIO_HAS_STRING_VIEW 1
+#define BOOST_ASIO_HAS_THREADS 1
+#define BOOST_ASIO_HAS_VARIADIC_TEMPLATES 1
 #define BOOST_ASIO_COMPLETION_TOKEN_FOR(...) ::boost::asio::completion_token_for<__VA_ARGS__>
 #define BOOST_ASIO_COMPLETION_HANDLER_FOR(...) ::boost::asio::completion_handler_for<__VA_ARGS__>
+#define BOOST_ASIO_INITFN_RESULT_TYPE(...) auto
+#define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE(...) auto
+#define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
+#define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
+#define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) \
+  ::boost::asio::default_completion_token_t<__VA_ARGS__>
 #define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #else
 #define ASIO_VERSION 103802
@@ -53,7 +71,24 @@
 #define ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define ASIO_HAS_FILE 1
 #define ASIO_HAS_PIPE 1
+#define ASIO_HAS_CHRONO 1
+#define ASIO_HAS_MOVE 1
+#define ASIO_HAS_NOEXCEPT 1
+#define ASIO_HAS_RETURN_TYPE_DEDUCTION 1
+#define ASIO_HAS_STD_ATOMIC 1
+#define ASIO_HAS_STD_CHRONO 1
+#define ASIO_HAS_STD_FUTURE_CLASS 1
+#define ASIO_HAS_STD_STRING_VIEW 1
+#define ASIO_HAS_STD_SYSTEM_ERROR 1
+#define ASIO_HAS_STRING_VIEW 1
+#define ASIO_HAS_THREADS 1
+#define ASIO_HAS_VARIADIC_TEMPLATES 1
 #define ASIO_COMPLETION_TOKEN_FOR(...) ::asio::completion_token_for<__VA_ARGS__>
 #define ASIO_COMPLETION_HANDLER_FOR(...) ::asio::completion_handler_for<__VA_ARGS__>
+#define ASIO_INITFN_RESULT_TYPE(...) auto
+#define ASIO_INITFN_AUTO_RESULT_TYPE(...) auto
+#define ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
+#define ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
+#define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) ::asio::default_completion_token_t<__VA_ARGS__>
 #define ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #endif

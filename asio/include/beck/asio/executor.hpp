@@ -16,6 +16,8 @@ BECK_ASIO_BEGIN
 
 /// Asio's name for the executor of a handler that is hidden behind a function.
 using any_completion_executor = beck::any_io_executor;
+/// Asio's name, of before 1.17, for the executor of objects.
+using executor = beck::any_io_executor;
 
 using beck::any_io_executor;
 using beck::defer;
@@ -100,6 +102,88 @@ auto make_work_guard(T&& object) {
 template <class T, class Fallback>
 auto make_work_guard(const T& handler, Fallback&& fallback) {
   return beck::make_work_guard(handler, static_cast<Fallback&&>(fallback));
+}
+
+namespace facade {
+
+/// The signature of a handler that takes the result of a function.
+template <class Result>
+struct result_signature {
+  using type = void(Result);
+};
+template <>
+struct result_signature<void> {
+  using type = void();
+};
+
+/// Calls a function, and then the handler with its result.
+template <class Function, class Handler>
+class function_then {
+ public:
+  function_then(Function&& function, Handler&& handler)
+      : function_(static_cast<Function&&>(function)), handler_(static_cast<Handler&&>(handler)) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  void operator()() {
+    if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
+      static_cast<Function&&>(function_)();
+      static_cast<Handler&&>(handler_)();
+    } else {
+      static_cast<Handler&&>(handler_)(static_cast<Function&&>(function_)());
+    }
+  }
+
+ private:
+  Function function_;
+  Handler handler_;
+};
+
+/// A call of a function on an executor, and of a handler with its result there, or on the
+/// executor of the handler. `Submit`: post, dispatch or defer.
+template <class Function, class Where, class Token, class Submit>
+auto submit_function(Function&& function, Where&& where, Token&& token, Submit submit) {
+  using callable = std::decay_t<Function>;
+  using signature = typename result_signature<std::invoke_result_t<callable>>::type;
+  return beck::async_initiate<Token, signature>(
+      [executor = beck::detail::executor_at(where), submit](auto&& handler, callable call) mutable {
+        using handler_type = std::decay_t<decltype(handler)>;
+        submit(executor, function_then<callable, handler_type>(
+                             static_cast<callable&&>(call),
+                             handler_type(static_cast<decltype(handler)&&>(handler))));
+      },
+      token, callable(static_cast<Function&&>(function)));
+}
+
+/// A function, and a place to call it: no pair of a place and a token is one.
+template <class Function, class Where>
+concept function_for = !beck::detail::executor_like<std::decay_t<Function>> &&
+                       !beck::detail::has_executor<std::decay_t<Function>> &&
+                       std::is_invocable_v<std::decay_t<Function>> &&
+                       (beck::detail::executor_like<std::decay_t<Where>> ||
+                        beck::detail::has_executor<std::remove_reference_t<Where>>);
+
+}  // namespace facade
+
+/// Queues `function` on `where`, an executor or a context. `token` takes its result.
+template <class Function, class Where, class Token = beck::deferred_t>
+  requires facade::function_for<Function, Where>
+auto post(Function&& function, Where&& where, Token&& token = Token()) {
+  return facade::submit_function(static_cast<Function&&>(function), where, token,
+                                 [](const auto& at, auto&& f) { beck::post(at, std::move(f)); });
+}
+/// As above, and calls it at once if the caller is on `where`.
+template <class Function, class Where, class Token = beck::deferred_t>
+  requires facade::function_for<Function, Where>
+auto dispatch(Function&& function, Where&& where, Token&& token = Token()) {
+  return facade::submit_function(
+      static_cast<Function&&>(function), where, token,
+      [](const auto& at, auto&& f) { beck::dispatch(at, std::move(f)); });
+}
+/// As post(), as a continuation of the caller.
+template <class Function, class Where, class Token = beck::deferred_t>
+  requires facade::function_for<Function, Where>
+auto defer(Function&& function, Where&& where, Token&& token = Token()) {
+  return facade::submit_function(static_cast<Function&&>(function), where, token,
+                                 [](const auto& at, auto&& f) { beck::defer(at, std::move(f)); });
 }
 
 BECK_ASIO_END

@@ -6,6 +6,7 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/asio/service.hpp>
 #include <beck/io/io_context.hpp>
 
 #if defined(BECK_ASIO_OLD_NAMES) || defined(BECK_ASIO_NO_INLINE_NAMESPACE)

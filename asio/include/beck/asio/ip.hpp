@@ -2,6 +2,12 @@
 // Addresses, endpoints and resolvers of IP: the names that ip::tcp and ip::udp share.
 #pragma once
 
+#include <limits.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
 #include <beck/asio/address.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/error.hpp>
@@ -20,6 +26,25 @@ using beck::ip::basic_resolver_results;
 using beck::ip::port_type;
 using beck::ip::resolver_base;
 using beck::ip::v6_only;
+
+/// Whether a socket of IPv6 takes no IPv4.
+using beck::ip::v6_only;
+
+/// Returns the name of this host.
+inline std::string host_name(error_code& ec) {
+  char name[HOST_NAME_MAX + 1];
+  ec = error_code();
+  if (::gethostname(name, sizeof name) == 0) return name;
+  ec = error_code(errno, std::system_category());
+  return std::string();
+}
+/// As above. Throws a system_error.
+inline std::string host_name() {
+  error_code ec;
+  std::string name = BECK_ASIO::ip::host_name(ec);
+  if (ec) throw system_error(ec, "host_name");
+  return name;
+}
 
 }  // namespace ip
 

@@ -6,6 +6,7 @@
 
 #include <beck/asio/basic_socket_iostream.hpp>
 #include <beck/asio/config.hpp>
+#include <beck/asio/socket_base.hpp>
 #include <beck/interop/default_token_net.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/local_datagram.hpp>

@@ -8,6 +8,7 @@
 #include <beck/asio/config.hpp>
 #include <beck/asio/detail_names.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/asio/io_context.hpp>
 #include <beck/net/datagram_socket.hpp>
 #include <beck/net/socket_acceptor.hpp>
 #include <beck/net/stream_socket.hpp>

@@ -35,6 +35,8 @@ using beck::cancellation_slot;
 using beck::cancellation_slot_binder;
 using beck::cancellation_state;
 using beck::cancellation_type;
+/// Asio's other name for it.
+using cancellation_type_t = beck::cancellation_type;
 using beck::completion_handler_for;
 using beck::completion_signature_of_t;
 using beck::completion_token_for;

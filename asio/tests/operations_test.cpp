@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations and tokens of Asio that beck has in another form: reads and writes at offsets of a
+// streambuf, connecting with iterators, functions with a token, dispositions.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <istream>
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <asio.hpp>
+#include <asio/experimental/channel.hpp>
+
+#include "support/conformance.hpp"
+#include "support/context_options.hpp"
+
+namespace {
+
+using asio::ip::tcp;
+
+/// A device in memory, of which a step moves at most three bytes.
+class memory_device {
+ public:
+  using executor_type = asio::io_context::executor_type;
+  explicit memory_device(asio::io_context& context) : context_(&context) {}
+  executor_type get_executor() noexcept { return context_->get_executor(); }
+
+  template <class Buffers>
+  std::size_t read_some_at(std::uint64_t offset, const Buffers& to, asio::error_code& ec) {
+    ec = asio::error_code();
+    if (offset >= text.size()) {
+      ec = asio::error::eof;
+      return 0;
+    }
+    const auto rest = asio::buffer(text) + static_cast<std::size_t>(offset);
+    return asio::buffer_copy(to, asio::buffer(rest, 3));
+  }
+  template <class Buffers>
+  std::size_t write_some_at(std::uint64_t offset, const Buffers& from, asio::error_code& ec) {
+    ec = asio::error_code();
+    char part[3];
+    const std::size_t n = asio::buffer_copy(asio::buffer(part), from);
+    text.resize(std::max<std::size_t>(text.size(), offset + n), '-');
+    text.replace(static_cast<std::size_t>(offset), n, part, n);
+    return n;
+  }
+  template <class Buffers, class Token>
+  auto async_read_some_at(std::uint64_t offset, const Buffers& to, Token&& token) {
+    asio::error_code ec;
+    const std::size_t n = read_some_at(offset, to, ec);
+    return asio::post(*context_, asio::append(static_cast<Token&&>(token), ec, n));
+  }
+  template <class Buffers, class Token>
+  auto async_write_some_at(std::uint64_t offset, const Buffers& from, Token&& token) {
+    asio::error_code ec;
+    const std::size_t n = write_some_at(offset, from, ec);
+    return asio::post(*context_, asio::append(static_cast<Token&&>(token), ec, n));
+  }
+
+  std::string text = "0123456789";
+
+ private:
+  asio::io_context* context_;
+};
+
+std::string content(asio::streambuf& from) {
+  return {static_cast<const char*>(from.data().data()), from.size()};
+}
+
+/// A handler of an empty signature that records where it was called.
+struct note {
+  std::string* order;
+  char name;
+  void operator()() const { *order += name; }
+};
+
+/// An acceptor, and its endpoint behind one that nobody listens to.
+class two_endpoints {
+ public:
+  explicit two_endpoints(asio::io_context& context)
+      : acceptor(context, tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
+    tcp::acceptor closed(context, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    all = {closed.local_endpoint(), acceptor.local_endpoint()};
+  }
+  tcp::acceptor acceptor;
+  std::vector<tcp::endpoint> all;
+};
+
+using iterator = std::vector<tcp::endpoint>::const_iterator;
+
+}  // namespace
+
+CONFORMANCE_ON(::beck::test::kernel, "a streambuf is filled and emptied at offsets") {
+  asio::io_context context(context_options());
+  memory_device device(context);
+  asio::streambuf some(4);
+  asio::error_code ec;
+  CHECK(asio::read_at(device, 2, some, ec) == 4);
+  CHECK_FALSE(ec);
+  CHECK(content(some) == "2345");
+  asio::streambuf rest;
+  CHECK(asio::read_at(device, 5, rest, ec) == 5);
+  CHECK(ec == asio::error::eof);
+  CHECK(content(rest) == "56789");
+  CHECK(asio::read_at(device, 0, rest, asio::transfer_exactly(2)) == 2);
+  CHECK(content(rest) == "5678901");
+  CHECK_THROWS_AS(asio::read_at(device, 10, rest), asio::system_error);
+
+  CHECK(asio::write_at(device, 8, rest) == 7);
+  CHECK(device.text == "012345675678901");
+  CHECK(rest.size() == 0);
+  std::ostream(&rest) << "abcdef";
+  CHECK(asio::write_at(device, 0, rest, asio::transfer_at_least(2), ec) == 3);
+  CHECK(content(rest) == "def");
+
+  std::size_t n = 0;
+  const auto done = [&](asio::error_code e, std::size_t moved) { ec = e, n = moved; };
+  asio::async_write_at(device, 1, rest, done);
+  context.run();
+  CHECK(n == 3);
+  CHECK(rest.size() == 0);
+  CHECK(device.text.substr(0, 5) == "adef4");
+  asio::async_read_at(device, 11, rest, asio::transfer_at_least(4), done);
+  context.restart();
+  context.run();
+  CHECK(n == 4);
+  CHECK(content(rest) == "8901");
+  asio::async_read_at(device, 13, rest, done);
+  context.restart();
+  context.run();
+  CHECK(n == 2);
+  CHECK(ec == asio::error::eof);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "connect takes two iterators and conditions that move them") {
+  asio::io_context context(context_options());
+  const two_endpoints to(context);
+  tcp::socket socket(context);
+  asio::error_code ec;
+  CHECK(asio::connect(socket, to.all.begin(), to.all.end()) == to.all.begin() + 1);
+  CHECK(asio::connect(socket, to.all.begin(), to.all.begin() + 1, ec) == to.all.begin() + 1);
+  CHECK(ec == asio::error::connection_refused);
+  CHECK(asio::connect(socket, to.all.begin(), to.all.begin(), ec) == to.all.begin());
+  CHECK(ec == asio::error::not_found);
+  int asked = 0;
+  const auto moves = [&](const asio::error_code&, iterator at) {
+    return ++asked == 1 ? at + 1 : at;
+  };
+  CHECK(asio::connect(socket, to.all, moves) == to.all[1]);
+  CHECK(asked == 1);
+  CHECK(asio::connect(
+            socket, to.all.begin(), to.all.end(),
+            [](const asio::error_code&, const tcp::endpoint&) { return false; },
+            ec) == to.all.end());
+  CHECK(ec == asio::error::not_found);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "async_connect takes two iterators, and a moving condition") {
+  asio::io_context context(context_options());
+  const two_endpoints to(context);
+  tcp::socket socket(context);
+  asio::error_code ec = asio::error::would_block;
+  iterator reached = to.all.begin();
+  const auto done = [&](asio::error_code e, iterator at) { ec = e, reached = at; };
+  asio::async_connect(socket, to.all.begin(), to.all.end(), done);
+  context.run();
+  CHECK_FALSE(ec);
+  CHECK(reached == to.all.begin() + 1);
+  asio::async_connect(socket, to.all.begin(), to.all.begin() + 1, done);
+  context.restart();
+  context.run();
+  CHECK(ec == asio::error::connection_refused);
+  tcp::endpoint found;
+  asio::async_connect(
+      socket, std::vector<tcp::endpoint>(to.all),
+      [](const asio::error_code&, iterator at) { return at; },
+      [&](asio::error_code e, const tcp::endpoint& endpoint) { ec = e, found = endpoint; });
+  context.restart();
+  context.run();
+  CHECK_FALSE(ec);
+  CHECK(found == to.all[1]);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a function is posted with a token for its result") {
+  asio::io_context context(context_options());
+  std::string order;
+  asio::post([&] { order += 'f'; }, context, [&] { order += 'h'; });
+  asio::defer([&] { return 7; }, context.get_executor(),
+              [&](int result) { order += static_cast<char>('0' + result); });
+  CHECK(order.empty());
+  asio::dispatch([&] { order += 'd'; }, context, [&] { order += '.'; });
+  context.run();
+  CHECK(order == "fh7d.");
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "inline_executor calls at once, async_immediate queues") {
+  asio::io_context context(context_options());
+  std::string order;
+  asio::inline_executor().execute(note{&order, 'a'});
+  asio::post(asio::inline_executor(), note{&order, 'b'});
+  CHECK(order == "ab");
+  asio::async_immediate(context, note{&order, 'c'});
+  CHECK(order == "ab");
+  asio::async_immediate(context,
+                        asio::bind_immediate_executor(asio::inline_executor(), note{&order, 'd'}));
+  CHECK(order == "abd");
+  context.run();
+  CHECK(order == "abdc");
+  asio::any_completion_executor any = asio::inline_executor();
+  CHECK(any == asio::any_completion_executor(asio::inline_executor()));
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "cancel_after and cancel_at take a timer") {
+  asio::io_context context(context_options());
+  asio::steady_timer wait(context, std::chrono::hours(1));
+  asio::steady_timer limit(context, std::chrono::hours(2));
+  const auto expiry = limit.expiry();
+  asio::error_code ec;
+  wait.async_wait(
+      asio::cancel_after(limit, std::chrono::milliseconds(1), [&](asio::error_code e) { ec = e; }));
+  context.run();
+  CHECK(ec == asio::error::operation_aborted);
+  ec = asio::error_code();
+  wait.async_wait(asio::cancel_at(limit, asio::steady_timer::clock_type::now(),
+                                  [&](asio::error_code e) { ec = e; }));
+  context.restart();
+  context.run();
+  CHECK(ec == asio::error::operation_aborted);
+  CHECK(limit.expiry() == expiry);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "redirect_disposition stores an error, or an exception") {
+  asio::io_context context(context_options());
+  asio::steady_timer timer(context, std::chrono::hours(1));
+  asio::error_code ec;
+  std::exception_ptr error;
+  std::string order;
+  timer.async_wait(asio::redirect_disposition(note{&order, 'a'}, ec));
+  timer.async_wait(asio::redirect_disposition(error))(note{&order, 'b'});
+  timer.cancel();
+  context.run();
+  CHECK(order == "ab");
+  CHECK(ec == asio::error::operation_aborted);
+  CHECK(ec != asio::no_error);
+  CHECK(error != asio::no_error);
+  CHECK_THROWS_AS(asio::throw_exception(error), asio::system_error);
+  CHECK_THROWS_AS(asio::throw_exception(ec), asio::system_error);
+  CHECK(asio::to_exception_ptr(asio::error_code()) == asio::no_error);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel that has no room leaves the values alone") {
+  asio::io_context context(context_options());
+  asio::experimental::channel<void(asio::error_code, std::string)> full(context);
+  std::string word = "a word that is longer than a small string";
+  CHECK_FALSE(full.try_send(asio::error_code(), std::move(word)));
+  CHECK_FALSE(word.empty());  // NOLINT(bugprone-use-after-move): nothing was sent
+  std::string got;
+  full.async_receive([&](asio::error_code, std::string received) { got = std::move(received); });
+  CHECK(full.try_send(asio::error_code(), std::move(word)));
+  context.run();
+  CHECK(got.size() == 41);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a receive without an error takes a message or an error") {
+  asio::io_context context(context_options());
+  asio::experimental::channel<void(std::string)> words(context, 1);
+  std::string got;
+  struct either {
+    std::string* to;
+    void operator()(const std::string& word) const { *to += word; }
+    void operator()(asio::error_code ec) const { *to += ec ? "closed" : "no error"; }
+  };
+  CHECK(words.try_send("one "));
+  words.async_receive(either{&got});
+  words.async_receive(either{&got});
+  context.poll();
+  CHECK(got == "one ");
+  words.close();
+  context.restart();
+  context.run();
+  CHECK(got == "one closed");
+}
+
+TEST_CASE("names of the standard library are in asio, and old macros for results") {
+  CHECK(std::is_same_v<asio::decay_t<const int&>, int>);
+  CHECK(std::is_same_v<asio::constraint_t<true>, int>);
+  CHECK(std::is_same_v<asio::uint64_t, std::uint64_t>);
+  CHECK(std::is_same_v<decltype(asio::ip::host_name()), std::string>);
+  CHECK_FALSE(asio::ip::host_name().empty());
+  constexpr auto token = asio::as_tuple(asio::use_future);
+  CHECK(std::is_same_v<std::decay_t<decltype(token)>,
+                       asio::as_tuple_t<std::decay_t<decltype(asio::use_future)>>>);
+  std::string text = "ab";
+  asio::dynamic_string_buffer<char, std::char_traits<char>, std::allocator<char>> growing =
+      asio::dynamic_buffer(text);
+  CHECK(growing.size() == 2);
+}
+
+TEST_CASE("options can be assigned and negated, and made without a value") {
+  asio::socket_base::reuse_address reuse;
+  reuse = true;
+  CHECK(reuse.value());
+  CHECK_FALSE(!reuse);
+  asio::socket_base::receive_buffer_size size;
+  size = 5;
+  CHECK(size.value() == 5);
+  asio::ip::multicast::hops hops(3);
+  hops = 7;
+  CHECK(hops.value() == 7);
+  asio::socket_base::linger linger(true, 3);
+  linger.enabled(false);
+  linger.timeout(9);
+  CHECK_FALSE(linger.enabled());
+  CHECK(linger.timeout() == 9);
+  asio::ip::multicast::join_group group;
+  group = asio::ip::multicast::join_group(asio::ip::make_address("ff02::1"));
+  CHECK(group.size() == 20);
+  CHECK(asio::ip::multicast::outbound_interface().level() == 0);
+  CHECK(std::is_same_v<asio::executor, asio::any_io_executor>);
+}
