@@ -15,8 +15,8 @@ namespace beck {
 class multiple_exceptions : public std::exception {
  public:
   /// Keeps `first`.
-  // NOLINTNEXTLINE(bugprone-throw-keyword-missing): an exception that holds another one
   explicit multiple_exceptions(std::exception_ptr first) noexcept
+      // NOLINTNEXTLINE(bugprone-throw-keyword-missing): a member that is moved
       : first_(static_cast<std::exception_ptr&&>(first)) {}
   const char* what() const noexcept override { return "multiple exceptions"; }
   /// Returns the exception that was thrown first.

@@ -239,8 +239,8 @@ class basic_waitable_timer {
   basic_waitable_timer(const Executor& executor, const duration& after)
       : basic_waitable_timer(executor, from_now(after)) {}
   /// Takes over the waits and the expiry of `other`, which remains usable.
-  // NOLINTNEXTLINE(performance-move-constructor-init): `other` keeps its executor
   basic_waitable_timer(basic_waitable_timer&& other) noexcept
+      // NOLINTNEXTLINE(performance-move-constructor-init): the other one keeps its executor
       : executor_(other.executor_),
         state_(static_cast<state_pointer&&>(other.state_)),
         expiry_(std::exchange(other.expiry_, time_point())) {}
