@@ -102,9 +102,10 @@ CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterat
   tcp::resolver::iterator found = resolver.resolve(query);
   REQUIRE(found != tcp::resolver::iterator());
   const tcp::endpoint endpoint = *found;
-  for (const auto& entry : found) CHECK(entry.endpoint() == endpoint);
   const tcp::resolver::results_type results = resolver.resolve(query);
   CHECK(results.size() == 1);
+  CHECK(results->endpoint() == endpoint);
+  CHECK(tcp::endpoint(*results) == endpoint);
   CHECK(endpoint.port() == acceptor.local_endpoint().port());
   CHECK(found->host_name() == "127.0.0.1");
   CHECK(++found == tcp::resolver::iterator());
@@ -126,6 +127,15 @@ CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterat
     for (const auto& entry : results) CHECK(entry.endpoint().protocol() == tcp::v6());
     ++calls;
   });
+  asio::async_connect(socket, tcp::resolver::iterator(results),
+                      [&](asio::error_code failed, tcp::resolver::iterator it) {
+                        CHECK_FALSE(failed);
+                        CHECK(it->endpoint() == endpoint);
+                        ++calls;
+                      });
   io.run();
-  CHECK(calls == 2);
+  CHECK(calls == 3);
+  tcp::socket second(io);
+  CHECK(asio::connect(second, tcp::resolver::iterator(results))->endpoint() == endpoint);
+  CHECK(second.remote_endpoint() == endpoint);
 }

@@ -43,6 +43,15 @@ class basic_random_access_file : public basic_file<Executor> {
   basic_random_access_file(io_context& context, int handle) : basic_random_access_file(context) {
     this->assign(handle);
   }
+  /// As the two above, with operations that complete on `executor`.
+  basic_random_access_file(const Executor& executor, std::string_view path, flags how)
+      : basic_random_access_file(executor) {
+    this->open(path, how);
+  }
+  basic_random_access_file(const Executor& executor, int handle)
+      : basic_random_access_file(executor) {
+    this->assign(handle);
+  }
 
   /// Reads at least one byte at `offset`. Completes with (error_code, std::size_t): the number of
   /// bytes, 0 at once for an empty buffer. Errors: eof at or after the end; those of pread(2).

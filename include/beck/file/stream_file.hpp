@@ -45,6 +45,14 @@ class basic_stream_file : public basic_file<Executor> {
   basic_stream_file(io_context& context, int handle) : basic_stream_file(context) {
     this->assign(handle);
   }
+  /// As the two above, with operations that complete on `executor`.
+  basic_stream_file(const Executor& executor, std::string_view path, flags how)
+      : basic_stream_file(executor) {
+    this->open(path, how);
+  }
+  basic_stream_file(const Executor& executor, int handle) : basic_stream_file(executor) {
+    this->assign(handle);
+  }
 
   /// Moves the position. Returns the new one, in bytes from the beginning; the present one after an
   /// error. Requires, asserted, that no operation is under way. Errors: invalid_argument for a

@@ -172,6 +172,9 @@ class chrono_timer : public Timer {
 
   executor_type get_executor() const noexcept { return executor_type(Timer::get_executor()); }
   time_point expiry() const noexcept { return static_cast<time_point>(Timer::expiry()); }
+  using Timer::expires_after;
+  /// As the timer's, for arguments that convert to a time of the clock, such as a std::atomic.
+  std::size_t expires_after(const duration& after) { return Timer::expires_after(after); }
 
   void wait(error_code& ec) {
     wait();

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/file/random_access_file.hpp>
 #include <beck/file/stream_file.hpp>
 #include <beck/io/generic_stream.hpp>
+#include <beck/run/strand.hpp>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -220,4 +222,20 @@ CONFORMANCE("an empty read of a stream file succeeds at the end too") {
     CHECK_FALSE(got.error());
     CHECK(*got == 0);
   });
+}
+
+CONFORMANCE("files are opened, and taken over, with operations that complete on an executor") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  auto strand = beck::make_strand(ctx);
+  stream_file file(strand, place.path("a"), for_writing);
+  bool inside = false;
+  file.async_write_some(beck::buffer("abc", 3), [&](error_code ec, std::size_t n) {
+    CHECK_FALSE(ec);
+    CHECK(n == 3);
+    inside = strand.running_in_this_thread();
+  });
+  ctx.run();
+  CHECK(inside);
+  CHECK(beck::random_access_file(strand, place.path("a"), stream_file::read_only).size() == 3);
 }

@@ -11,6 +11,9 @@
 
 BECK_ASIO_BEGIN
 
+/// The flags of open() and the origins of seek().
+using file_base = beck::file_object;
+
 using beck::basic_random_access_file;
 using beck::basic_stream_file;
 using beck::random_access_file;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <beck/asio/config.hpp>
+#include <beck/asio/connect.hpp>
 #include <beck/base/error.hpp>
 #include <beck/net/address.hpp>
 #include <beck/net/resolver.hpp>
@@ -104,8 +105,21 @@ class basic_resolver_query : public beck::ip::resolver_base {
   flags how_;
 };
 
-/// A position in the results of a lookup, which it keeps, and the range from there on. A
-/// default-constructed one is the end.
+/// The results of a lookup, which also dereference to the first.
+template <class Protocol>
+class basic_query_results : public beck::ip::basic_resolver_results<Protocol> {
+  using base = beck::ip::basic_resolver_results<Protocol>;
+
+ public:
+  basic_query_results() = default;
+  /// Converts from beck's.
+  basic_query_results(base all) : base(std::move(all)) {}
+  /// Returns the first entry. Requires that there is one.
+  const typename base::value_type& operator*() const { return *this->begin(); }
+  const typename base::value_type* operator->() const { return &*this->begin(); }
+};
+
+/// A position in the results of a lookup, which it keeps. A default-constructed one is the end.
 template <class Protocol>
 class basic_resolver_iterator {
   using results = beck::ip::basic_resolver_results<Protocol>;
@@ -120,15 +134,6 @@ class basic_resolver_iterator {
   basic_resolver_iterator() = default;
   /// Converts to the first of the results.
   basic_resolver_iterator(const results& all) : all_(all), at_(all_.begin()) {}
-
-  /// Converts to the results.
-  operator const results&() const noexcept { return all_; }
-
-  /// Returns this position, as the first of the range.
-  typename results::iterator begin() const noexcept { return at_; }
-  typename results::iterator end() const noexcept { return all_.end(); }
-  std::size_t size() const noexcept { return static_cast<std::size_t>(left()); }
-  bool empty() const noexcept { return left() == 0; }
 
   reference operator*() const { return *at_; }
   pointer operator->() const { return &*at_; }
@@ -146,7 +151,7 @@ class basic_resolver_iterator {
   }
 
  private:
-  std::ptrdiff_t left() const noexcept { return std::distance(at_, all_.end()); }
+  std::ptrdiff_t left() const { return std::distance(at_, all_.end()); }
 
   results all_;
   typename results::iterator at_ = all_.end();
@@ -160,18 +165,18 @@ class query_resolver : public beck::ip::basic_resolver<Protocol> {
  public:
   using query = basic_resolver_query<Protocol>;
   using iterator = basic_resolver_iterator<Protocol>;
-  using results_type = typename base::results_type;
+  using results_type = basic_query_results<Protocol>;
   using base::async_resolve;
   using base::base;
   using base::resolve;
 
   /// Looks up in this call. Throws io_error.
-  iterator resolve(const query& of) {
-    return of.apply([this](const auto&... parts) { return iterator(this->resolve(parts...)); });
+  results_type resolve(const query& of) {
+    return of.apply([this](const auto&... parts) { return base::resolve(parts...); });
   }
   /// Looks up in this call.
-  iterator resolve(const query& of, beck::error_code& ec) {
-    return of.apply([&](const auto&... parts) { return iterator(this->resolve(parts..., ec)); });
+  results_type resolve(const query& of, beck::error_code& ec) {
+    return of.apply([&](const auto&... parts) { return this->resolve(parts..., ec); });
   }
   /// Looks up. `token` takes (error_code, results_type or iterator).
   template <class Token>
@@ -198,5 +203,27 @@ class udp : public beck::ip::udp {
 };
 
 }  // namespace ip
+
+/// Connects to the first endpoint from `begin` on that accepts. Blocks. Returns its position, the
+/// end after an error.
+template <class Socket, class Protocol>
+ip::basic_resolver_iterator<Protocol> connect(Socket& socket,
+                                              ip::basic_resolver_iterator<Protocol> begin,
+                                              beck::error_code& ec) {
+  return BECK_ASIO::connect(socket, begin, ip::basic_resolver_iterator<Protocol>(), ec);
+}
+/// As above. Throws a system_error.
+template <class Socket, class Protocol>
+ip::basic_resolver_iterator<Protocol> connect(Socket& socket,
+                                              ip::basic_resolver_iterator<Protocol> begin) {
+  return BECK_ASIO::connect(socket, begin, ip::basic_resolver_iterator<Protocol>());
+}
+/// Starts connecting to the first endpoint from `begin` on that accepts. `token` takes (error_code,
+/// iterator).
+template <class Socket, class Protocol, class Token>
+auto async_connect(Socket& socket, ip::basic_resolver_iterator<Protocol> begin, Token&& token) {
+  return BECK_ASIO::async_connect(socket, begin, ip::basic_resolver_iterator<Protocol>(),
+                                  static_cast<Token&&>(token));
+}
 
 BECK_ASIO_END

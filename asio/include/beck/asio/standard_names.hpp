@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -47,6 +48,7 @@ using std::remove_pointer;
 using std::remove_pointer_t;
 using std::remove_reference;
 using std::remove_reference_t;
+using std::string_view;
 using std::true_type;
 using std::uint16_t;
 using std::uint32_t;
