@@ -20,7 +20,7 @@ from pathlib import Path
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
 HEADER_LINES_MAX = 5090
 ECHO_LINES_MAX = 5640
-UMBRELLA_LINES_MAX = 16060
+UMBRELLA_LINES_MAX = 16070
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
