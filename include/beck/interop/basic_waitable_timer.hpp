@@ -173,8 +173,13 @@ class chrono_timer : public Timer {
   executor_type get_executor() const noexcept { return executor_type(Timer::get_executor()); }
   time_point expiry() const noexcept { return static_cast<time_point>(Timer::expiry()); }
   using Timer::expires_after;
-  /// As the timer's, for arguments that convert to a time of the clock, such as a std::atomic.
-  std::size_t expires_after(const duration& after) { return Timer::expires_after(after); }
+  /// As the timer's, for arguments that only convert to a time of the clock, such as a std::atomic.
+  template <class T>
+    requires(!std::is_convertible_v<const T&, beck::duration> &&
+             std::is_convertible_v<const T&, duration>)
+  std::size_t expires_after(const T& after) {
+    return Timer::expires_after(static_cast<duration>(after));
+  }
 
   void wait(error_code& ec) {
     wait();

@@ -2,6 +2,7 @@
 //
 // basic_waitable_timer in Asio's form: clocks of <chrono>, and clocks of a program that are slow or
 // set by hand.
+#include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/interop/basic_waitable_timer.hpp>
@@ -257,6 +258,14 @@ TEST_CASE("wait sleeps, however far away the expiry is and however long the cloc
   });
   CHECK(WIFEXITED(end.status));
   CHECK(WEXITSTATUS(end.status) == 0);
+}
+
+CONFORMANCE("an expiry may be given as an atomic") {
+  beck::io_context ctx(context_options());
+  const std::atomic<std::chrono::steady_clock::duration> after = 1h;
+  beck::basic_waitable_timer<std::chrono::steady_clock> timer(ctx);
+  CHECK(timer.expires_after(after) == 0);
+  CHECK(timer.expiry() > std::chrono::steady_clock::time_point());
 }
 
 TEST_CASE("the default traits saturate") {
