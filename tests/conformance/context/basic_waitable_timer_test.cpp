@@ -262,7 +262,7 @@ TEST_CASE("wait sleeps, however far away the expiry is and however long the cloc
 
 CONFORMANCE("an expiry may be given as an atomic") {
   beck::io_context ctx(context_options());
-  const std::atomic<std::chrono::steady_clock::duration> after = 1h;
+  const std::atomic<std::chrono::steady_clock::duration> after{1h};
   beck::basic_waitable_timer<std::chrono::steady_clock> timer(ctx);
   CHECK(timer.expires_after(after) == 0);
   CHECK(timer.expiry() > std::chrono::steady_clock::time_point());
