@@ -122,9 +122,9 @@ CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterat
     ++calls;
   });
   const tcp::resolver::query to_listen(tcp::v6(), port);
-  resolver.async_resolve(to_listen, [&](asio::error_code failed, const auto& results) {
+  resolver.async_resolve(to_listen, [&](asio::error_code failed, const auto& entries) {
     CHECK_FALSE(failed);
-    for (const auto& entry : results) CHECK(entry.endpoint().protocol() == tcp::v6());
+    for (const auto& entry : entries) CHECK(entry.endpoint().protocol() == tcp::v6());
     ++calls;
   });
   asio::async_connect(socket, tcp::resolver::iterator(results),
