@@ -9,7 +9,8 @@
 #include <beck/asio/service.hpp>
 #include <beck/io/io_context.hpp>
 
-#if defined(BECK_ASIO_OLD_NAMES) || defined(BECK_ASIO_NO_INLINE_NAMESPACE)
+#if defined(BECK_ASIO_OLD_NAMES) || defined(BECK_ASIO_NO_INLINE_NAMESPACE) || \
+    defined(BECK_ASIO_THREADS)
 #include <beck/asio/old_io_context.hpp>
 #else
 BECK_ASIO_BEGIN

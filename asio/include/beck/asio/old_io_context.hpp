@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // io_context as a class of the facade, with the members that Asio removed: for programs that define
-// BECK_ASIO_OLD_NAMES, or declare the class themselves (BECK_ASIO_NO_INLINE_NAMESPACE).
+// BECK_ASIO_OLD_NAMES or BECK_ASIO_THREADS, or declare the class themselves
+// (BECK_ASIO_NO_INLINE_NAMESPACE).
 #pragma once
 
 #include <type_traits>
@@ -45,6 +46,10 @@ class io_context : public beck::io_context {
   class strand;
 
   using beck::io_context::io_context;
+#if defined(BECK_ASIO_THREADS)
+  /// Makes a context whose handlers BECK_ASIO_THREADS threads run side by side.
+  io_context() : beck::io_context(BECK_ASIO_THREADS) {}
+#endif
 
   using beck::io_context::poll;
   using beck::io_context::poll_one;
