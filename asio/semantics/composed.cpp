@@ -35,13 +35,8 @@ class text_stream {
   }
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
-    return asio::async_initiate<Token, void(asio::error_code, std::size_t)>(
-        [this](auto handler, Buffers to) {
-          asio::error_code ec;
-          const std::size_t n = read_some(to, ec);
-          asio::post(context_, [h = std::move(handler), ec, n]() mutable { h(ec, n); });
-        },
-        token, buffers);
+    return post_result(token,
+                       [this, buffers](asio::error_code& ec) { return read_some(buffers, ec); });
   }
   template <class Buffers>
   std::size_t write_some(const Buffers& buffers, asio::error_code& ec) {
@@ -54,17 +49,24 @@ class text_stream {
   }
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
-    return asio::async_initiate<Token, void(asio::error_code, std::size_t)>(
-        [this](auto handler, Buffers from) {
-          asio::error_code ec;
-          const std::size_t n = write_some(from, ec);
-          asio::post(context_, [h = std::move(handler), ec, n]() mutable { h(ec, n); });
-        },
-        token, buffers);
+    return post_result(token,
+                       [this, buffers](asio::error_code& ec) { return write_some(buffers, ec); });
   }
   const trace& asked() const { return asked_; }
 
  private:
+  /// Calls `transfer` at once, and the handler later.
+  template <class Token, class Transfer>
+  auto post_result(Token& token, Transfer transfer) {
+    return asio::async_initiate<Token, void(asio::error_code, std::size_t)>(
+        [this](auto handler, Transfer now) {
+          asio::error_code ec;
+          const std::size_t n = now(ec);
+          asio::post(context_, [h = std::move(handler), ec, n]() mutable { h(ec, n); });
+        },
+        token, std::move(transfer));
+  }
+
   asio::io_context& context_;
   std::string text_;
   std::size_t step_;

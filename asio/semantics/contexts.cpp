@@ -244,33 +244,25 @@ ROW("threads: two run one context, each handler runs once") {
   other.join();
   return line(a + b, count.load());
 }
-ROW("threads: a handler that waits for another one on a second thread") {
-  asio::io_context context;
-  std::atomic<bool> arrived = false;
+/// Runs a context on two threads. Returns whether a handler that waits for the next one meets it.
+std::string meets_next(asio::io_context& context) {
+  std::promise<void> arrived;
   bool met = false;
-  asio::post(context, [&] {
-    for (int i = 0; i < 2000 && !arrived; ++i) std::this_thread::sleep_for(1ms);
-    met = arrived;
-  });
-  asio::post(context, [&] { arrived = true; });
+  asio::post(context,
+             [&] { met = arrived.get_future().wait_for(2s) == std::future_status::ready; });
+  asio::post(context, [&] { arrived.set_value(); });
   std::thread other([&] { context.run(); });
   context.run();
   other.join();
   return line(met);
 }
+ROW("threads: a handler that waits for another one on a second thread") {
+  asio::io_context context;
+  return meets_next(context);
+}
 ROW("threads: a handler that waits for another one, io_context(2)") {
   asio::io_context context(2);
-  std::atomic<bool> arrived = false;
-  bool met = false;
-  asio::post(context, [&] {
-    for (int i = 0; i < 2000 && !arrived; ++i) std::this_thread::sleep_for(1ms);
-    met = arrived;
-  });
-  asio::post(context, [&] { arrived = true; });
-  std::thread other([&] { context.run(); });
-  context.run();
-  other.join();
-  return line(met);
+  return meets_next(context);
 }
 ROW("threads: a strand never runs two handlers at once") {
   asio::thread_pool pool(4);

@@ -160,6 +160,19 @@ ROW("read: the handlers of two reads, in their order") {
   words << a[0] << b[0];
   return words;
 }
+/// Starts a read whose data is there, and ends it before the context runs.
+template <class End>
+std::string read_ended_at_once(End end) {
+  asio::io_context context;
+  local_pair pair(context);
+  pair.far.write_some(asio::buffer("x", 1));
+  char data[4];
+  trace words;
+  pair.near.async_read_some(asio::buffer(data), note_size(words, "read"));
+  end(pair.near);
+  context.run();
+  return words;
+}
 ROW("cancel: a read that waits") {
   asio::io_context context;
   local_pair pair(context);
@@ -172,15 +185,7 @@ ROW("cancel: a read that waits") {
   return words;
 }
 ROW("cancel: a read whose data was there when it started") {
-  asio::io_context context;
-  local_pair pair(context);
-  pair.far.write_some(asio::buffer("x", 1));
-  char data[4];
-  trace words;
-  pair.near.async_read_some(asio::buffer(data), note_size(words, "read"));
-  pair.near.cancel();
-  context.run();
-  return words;
+  return read_ended_at_once([](auto& socket) { socket.cancel(); });
 }
 ROW("cancel: a read whose data came later, before run") {
   asio::io_context context;
@@ -228,15 +233,7 @@ ROW("close: inside of a handler, the others come later") {
   return words;
 }
 ROW("close: a read whose data was there when it started") {
-  asio::io_context context;
-  local_pair pair(context);
-  pair.far.write_some(asio::buffer("x", 1));
-  char data[4];
-  trace words;
-  pair.near.async_read_some(asio::buffer(data), note_size(words, "read"));
-  pair.near.close();
-  context.run();
-  return words;
+  return read_ended_at_once([](auto& socket) { socket.close(); });
 }
 ROW("destructor: a read that waits") {
   asio::io_context context;

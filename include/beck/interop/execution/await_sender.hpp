@@ -248,8 +248,8 @@ namespace functions {
 ///
 /// Result: if some errors of the sender are error_codes, an io_result of the values (in an
 /// awaitable: the values or io_error); else the value, or a tuple of several. Other errors are
-/// thrown. A sender that is stopped gives operation_aborted (timeout if a time limit was the
-/// reason), as an error or as an exception.
+/// thrown. If the sender is stopped, the error or exception is operation_aborted, or timeout if a
+/// time limit was the reason.
 /// Cancellation: the sender's environment has a stop token, which a stop of the task's scope
 /// requests, and the task's executor as scheduler.
 /// Thread: the sender may complete on any thread; the task goes on where it runs.

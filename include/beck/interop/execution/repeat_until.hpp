@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// repeat_until: a loop of senders that keeps the stack bounded and gives way. Its child may
-// complete inside start() any number of times: each round returns to the loop, and a round that has
-// cost no budget pays for itself, so that a loop over senders of other libraries gives way, too.
+// repeat_until: a loop of senders that keeps the stack bounded and lets other handlers run. Its
+// child may complete inside start() any number of times, because each round returns to the loop. A
+// round without an operation of beck costs budget, too, as those of senders of other libraries.
 #pragma once
 
 #include <beck/detail/initiating_call.hpp>
