@@ -52,6 +52,7 @@ CONFORMANCE_ON(::beck::test::kernel, "a strand of an io_service keeps its handle
   CHECK_FALSE(ec);
   ec = asio::error::eof;
   CHECK(timer.expires_from_now(asio::chrono::milliseconds(1), ec) == 0);
+  ec = asio::error::eof;
   CHECK(timer.cancel_one(ec) == 0);
   CHECK_FALSE(ec);
   timer.async_wait(wrapped);
@@ -113,6 +114,10 @@ CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterat
   asio::error_code ec;
   CHECK(resolver.resolve(tcp::resolver::query("127.0.0.1", "no service!"), ec).empty());
   CHECK(ec);
+
+  const tcp::resolver::query by_name("127.0.0.1", "http", tcp::resolver::query::numeric_service);
+  CHECK(resolver.resolve(by_name, ec).empty());
+  CHECK(ec == asio::error::service_not_found);
 
   int calls = 0;
   tcp::socket socket(io);

@@ -16,6 +16,7 @@
 namespace ex = beck::execution;
 using beck::test::completion_notes;
 using beck::test::noting_receiver;
+using beck::test::ready_sender;
 using beck::test::stream_pair;
 
 namespace {
@@ -65,6 +66,26 @@ auto read(stream_pair& pair, std::array<char, 8>& space) {
 void send(stream_pair& pair, std::size_t size) {
   CHECK(pair.a.write_some(beck::buffer("abcdefg", size)) == size);
 }
+
+/// A scheduler of another library, which counts the turns of its queue.
+struct foreign_scheduler {
+  using scheduler_concept = ex::scheduler_tag;
+  beck::io_context* context;
+  int* turns;
+  auto schedule() const {
+    ++*turns;
+    return ex::scheduler_of(*context).schedule();
+  }
+};
+struct on_foreign : noting_receiver {
+  on_foreign(completion_notes& told, foreign_scheduler at) : noting_receiver(told), start(at) {}
+  struct env {
+    foreign_scheduler start;
+    foreign_scheduler query(ex::get_start_scheduler_t) const noexcept { return start; }
+  };
+  env get_env() const noexcept { return {start}; }
+  foreign_scheduler start;
+};
 
 /// A value that cannot be moved a second time.
 struct moves_once {
@@ -185,6 +206,30 @@ CONFORMANCE("an affine sender takes its results to the scheduler where it was st
   ctx.run();
   CHECK(error.errors == 1);
   CHECK(error.error == beck::error::eof);
+}
+
+CONFORMANCE("an affine sender on a scheduler of another library spares the turn inside start") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 8> space{};
+  int turns = 0;
+  int left = 1;
+  completion_notes inside, waited;
+  const foreign_scheduler start{&ctx, &turns};
+  ex::affine_sender sender(ready_sender{&left});
+  auto first = ex::connect(std::move(sender), on_foreign(inside, start));
+  first.start();
+  CHECK(inside.values == 1);
+  CHECK(turns == 0);
+
+  auto second = ex::connect(read(pair, space).affine(), on_foreign(waited, start));
+  second.start();
+  ctx.poll();
+  ctx.restart();
+  send(pair, 3);
+  ctx.run();
+  CHECK(turns == 1);
+  CHECK(waited.values == 1);
 }
 
 CONFORMANCE("an affine sender may be started many times, and inside a strand") {

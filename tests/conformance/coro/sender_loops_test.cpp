@@ -58,6 +58,28 @@ CONFORMANCE("loops over senders that never wait keep the stack bounded and starv
   }
 }
 
+CONFORMANCE("a loop of senders goes on in the context that runs it") {
+  struct started_elsewhere : noting_receiver {
+    struct env {
+      ex::scheduler start;
+      ex::scheduler query(ex::get_start_scheduler_t) const noexcept { return start; }
+    };
+    started_elsewhere(completion_notes& told, ex::scheduler at)
+        : noting_receiver(told), start(at) {}
+    env get_env() const noexcept { return {start}; }
+    ex::scheduler start;
+  };
+  beck::io_context ctx(context_options());
+  beck::io_context elsewhere(context_options());
+  int left = 10'000;
+  completion_notes told;
+  auto state = ex::connect(ex::repeat_until(ready_sender{&left}),
+                           started_elsewhere(told, ex::scheduler_of(elsewhere)));
+  beck::post(ctx, [&] { state.start(); });
+  ctx.run();
+  CHECK(told.values == 1);
+}
+
 CONFORMANCE("a loop of senders ends with an error or a stop of its child") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
