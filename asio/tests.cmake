@@ -25,11 +25,12 @@ beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp
   ../asio/tests/service_test.cpp ../asio/tests/default_token_test.cpp
   ../asio/tests/operations_test.cpp)
-beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp
+beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
+target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
+beck_facade_test(chosen_asio_tests beck::asio asio ../asio/tests/threads_test.cpp
   ../asio/tests/strict_datagrams_test.cpp)
-target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES BECK_ASIO_STRICT_DATAGRAMS)
-beck_facade_test(threaded_asio_tests beck::asio asio ../asio/tests/threads_test.cpp)
-target_compile_definitions(threaded_asio_tests PRIVATE BECK_ASIO_THREADS=2)
+target_compile_definitions(chosen_asio_tests PRIVATE BECK_ASIO_THREADS=2 BECK_ASIO_STRICT_DATAGRAMS
+  BECK_ASIO_NO_INLINE_NAMESPACE)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
 # A header that the facade has not got names the page to read, and a source has one of the two namespaces.

@@ -61,6 +61,26 @@ CONFORMANCE_ON(::beck::test::kernel, "a strand of an io_service keeps its handle
   CHECK(order == "ps");
 }
 
+CONFORMANCE_ON(::beck::test::kernel, "a long datagram is cut, and udp's resolver takes queries") {
+  using asio::ip::udp;
+  asio::io_service io(context_options());
+  udp::socket receiver(io, udp::endpoint(asio::ip::address_v4::loopback(), 0));
+  udp::resolver resolver(io);
+  const std::string port = std::to_string(receiver.local_endpoint().port());
+  const udp::endpoint to = *resolver.resolve(udp::resolver::query(udp::v4(), "127.0.0.1", port));
+  udp::socket sender(io, udp::v4());
+  sender.send_to(asio::buffer("hello", 5), to);
+  char data[3];
+  udp::endpoint from;
+  asio::error_code result = asio::error::eof;
+  receiver.async_receive_from(asio::buffer(data), from, [&](asio::error_code ec, std::size_t n) {
+    result = ec;
+    CHECK(n == 3);
+  });
+  io.run();
+  CHECK_FALSE(result);
+}
+
 template <class Text>
 std::string take(ASIO_MOVE_ARG(Text) text) {
   return ASIO_MOVE_CAST(Text)(text);

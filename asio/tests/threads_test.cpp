@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Threads that run one io_context() side by side, with BECK_ASIO_THREADS.
+// Macros by which programs choose: threads that run one io_context() side by side, with
+// BECK_ASIO_THREADS, and declarations of their own, with BECK_ASIO_NO_INLINE_NAMESPACE.
 #include <doctest/doctest.h>
+
+namespace asio {
+class io_context;
+}
 
 #include <asio.hpp>
 #include <future>

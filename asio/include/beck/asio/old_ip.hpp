@@ -15,7 +15,6 @@
 #include <beck/net/address.hpp>
 #include <beck/net/resolver.hpp>
 #include <beck/net/tcp.hpp>
-#include <beck/net/udp.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -193,13 +192,6 @@ class tcp : public beck::ip::tcp {
   using resolver = query_resolver<beck::ip::tcp>;
   /// Converts from beck's.
   tcp(const beck::ip::tcp& protocol) noexcept : beck::ip::tcp(protocol) {}
-};
-/// As beck::ip::udp, with a resolver of queries.
-class udp : public beck::ip::udp {
- public:
-  using resolver = query_resolver<beck::ip::udp>;
-  /// Converts from beck's.
-  udp(const beck::ip::udp& protocol) noexcept : beck::ip::udp(protocol) {}
 };
 
 }  // namespace ip

@@ -8,16 +8,10 @@
 #include <beck/interop/default_token_net.hpp>
 #include <beck/net/udp.hpp>
 
-#if defined(BECK_ASIO_OLD_NAMES)
-#include <beck/asio/old_ip.hpp>
-#else
 BECK_ASIO_BEGIN
 
 namespace ip {
 
-#if defined(BECK_ASIO_STRICT_DATAGRAMS)
-using beck::ip::udp;
-#else
 /// UDP over IPv4 or IPv6, with beck's sockets.
 class udp : public beck::detail::udp_options {
  public:
@@ -26,9 +20,17 @@ class udp : public beck::detail::udp_options {
   /// The socket.
   using socket = beck::basic_datagram_socket<udp>;
   /// The resolver.
+#if defined(BECK_ASIO_OLD_NAMES)
+  using resolver = query_resolver<udp>;
+#else
   using resolver = basic_resolver<udp>;
-  /// A receive loses the rest of a datagram that is longer than the buffers.
+#endif
+  /// Whether a receive loses the rest of a datagram that is longer than the buffers.
+#if defined(BECK_ASIO_STRICT_DATAGRAMS)
+  static constexpr bool cuts_datagrams = false;
+#else
   static constexpr bool cuts_datagrams = true;
+#endif
 
   /// Returns the protocol over IPv4.
   static constexpr udp v4() noexcept { return udp(beck::ip::udp::v4().family()); }
@@ -51,9 +53,7 @@ class udp : public beck::detail::udp_options {
 
   int family_;
 };
-#endif
 
 }  // namespace ip
 
 BECK_ASIO_END
-#endif
