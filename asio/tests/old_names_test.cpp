@@ -108,6 +108,7 @@ TEST_CASE("addresses are made by from_string") {
   asio::error_code ec;
   CHECK(address::from_string("nowhere", ec) == address());
   CHECK(ec == asio::error::invalid_argument);
+  CHECK(std::hash<address>()(local) == std::hash<beck::ip::address>()(local));
   const address of_endpoint = asio::ip::tcp::endpoint(local, 80).address();
   CHECK(of_endpoint == local);
 }

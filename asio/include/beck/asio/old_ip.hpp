@@ -219,3 +219,10 @@ auto async_connect(Socket& socket, ip::basic_resolver_iterator<Protocol> begin, 
 }
 
 BECK_ASIO_END
+
+template <>
+struct std::hash<BECK_ASIO::ip::address> : std::hash<beck::ip::address> {};
+template <>
+struct std::hash<BECK_ASIO::ip::address_v4> : std::hash<beck::ip::address_v4> {};
+template <>
+struct std::hash<BECK_ASIO::ip::address_v6> : std::hash<beck::ip::address_v6> {};
