@@ -264,4 +264,10 @@ class io_context : public execution_context {
 };
 static_assert(std::is_trivially_destructible_v<io_context::options>);
 
+namespace detail {
+/// Makes contexts that are destroyed before their objects keep memory and descriptors until the
+/// program ends, where they would end it with a message. Returns true. Thread: any.
+bool let_objects_outlive_contexts() noexcept;
+}  // namespace detail
+
 }  // namespace beck

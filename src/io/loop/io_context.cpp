@@ -3,6 +3,7 @@
 // executor: an io_context's executor refers to its loop, any other executor may refer to an
 // io_context.
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@
 namespace beck {
 using namespace detail;
 namespace {
+
+std::atomic<bool> objects_outlive_contexts(false);
+/// The loops of contexts that objects have outlived: a list, so that a leak checker finds them.
+std::atomic<io_loop*> kept(nullptr);
 
 constexpr backend backends[] = {backend::automatic, backend::io_uring, backend::epoll,
                                 backend::sim};
@@ -80,9 +85,19 @@ io_context::~io_context() {
     loop_->clear();
     destroy();
   }
-  if (!program_is_ending() || loop_->end_with_program()) {
-    delete loop_;
+  if (program_is_ending()) {
+    if (!loop_->end_with_program()) return;
+  } else if (objects_outlive_contexts && !loop_->end_before_objects()) {
+    loop_->next_kept = kept.load(std::memory_order_relaxed);
+    while (!kept.compare_exchange_weak(loop_->next_kept, loop_)) {}
+    return;
   }
+  delete loop_;
+}
+
+bool detail::let_objects_outlive_contexts() noexcept {
+  objects_outlive_contexts = true;
+  return true;
 }
 
 std::size_t io_context::run() { return loop_->run(SIZE_MAX, io_loop::no_deadline, true); }

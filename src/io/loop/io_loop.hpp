@@ -67,6 +67,9 @@ class io_loop final {
   /// must stay as it is until the program is gone: a thread is inside it, which may be the caller
   /// in a handler that has called exit(3), or objects are left, in scopes that never end.
   bool end_with_program() noexcept;
+  /// Does the first half of the destructor's work. Returns false, with a line in the log, if
+  /// objects are left: then the loop must stay until the program ends, and starts nothing.
+  bool end_before_objects() noexcept;
   void stop() noexcept;
   void restart() noexcept { end_.restart(); }
   bool stopped() const noexcept { return end_.stopped(); }
@@ -225,6 +228,7 @@ class io_loop final {
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
   void* unhandled_data = nullptr;
+  io_loop* next_kept = nullptr;  ///< if objects have outlived the context
   void (*log_sink)(const char*, void*) = nullptr;
   void* log_data = nullptr;
 
@@ -273,6 +277,7 @@ class io_loop final {
   struct object_counts {
     std::int64_t descriptors;
     std::int64_t others;
+    bool is_zero() const noexcept { return descriptors == 0 && others == 0; }
   };
   object_counts count_objects() noexcept;
   void expect_no_objects() noexcept;

@@ -84,15 +84,15 @@ io_loop::object_counts io_loop::count_objects() noexcept {
 /// context after it was freed.
 void io_loop::expect_no_objects() noexcept {
   if (core().is_forked_copy()) return;  // they may belong to threads that exist in the parent only
-  const auto [slots, others] = count_objects();
-  if (slots == 0 && others == 0) [[likely]]
+  const object_counts left = count_objects();
+  if (left.is_zero()) [[likely]]
     return;
   std::fprintf(stderr,
                "beck: an io_context was destroyed before its objects: %lld over descriptors (such "
                "as sockets and files) and %lld others (timers, signal sets) are left; "
                "an object has to be destroyed before its context, or be owned by a handler or a "
                "task of it\n",
-               static_cast<long long>(slots), static_cast<long long>(others));
+               static_cast<long long>(left.descriptors), static_cast<long long>(left.others));
   std::abort();
 }
 
@@ -117,8 +117,15 @@ bool io_loop::end_with_program() noexcept {
     slot_.leave();
   }
   clear();
-  const auto [slots, others] = count_objects();
-  return slots == 0 && others == 0;
+  return count_objects().is_zero();
+}
+
+bool io_loop::end_before_objects() noexcept {
+  clear();
+  if (core().is_forked_copy() || count_objects().is_zero()) return true;
+  log("io_context destroyed before its objects: its memory and descriptors stay until the program "
+      "ends");
+  return false;
 }
 
 bool io_loop::empty_out() noexcept {

@@ -9,6 +9,15 @@
 #include <beck/asio/service.hpp>
 #include <beck/io/io_context.hpp>
 
+BECK_ASIO_BEGIN
+
+namespace facade {
+/// Objects may outlive their context, as with Asio.
+inline const bool objects_outlive_contexts = beck::detail::let_objects_outlive_contexts();
+}  // namespace facade
+
+BECK_ASIO_END
+
 #if defined(BECK_ASIO_OLD_NAMES) || defined(BECK_ASIO_NO_INLINE_NAMESPACE) || \
     defined(BECK_ASIO_THREADS)
 #include <beck/asio/old_io_context.hpp>
