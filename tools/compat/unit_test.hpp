@@ -45,7 +45,8 @@ inline void run(const char* name, void (*test)()) {
 #include <asio/append.hpp>
 #define ASIO_DETAIL_ATOMIC_COUNT_HPP
 #define ASIO_DETAIL_THREAD_HPP
-namespace asio::detail {
+BECK_ASIO_BEGIN
+namespace detail {
 
 using atomic_count = std::atomic<long>;
 
@@ -60,7 +61,8 @@ auto bind_handler(Handler&& handler, const Args&... args) {
   return asio::append(static_cast<Handler&&>(handler), args...);
 }
 
-}  // namespace asio::detail
+}  // namespace detail
+BECK_ASIO_END
 
 #define ASIO_TEST_IOSTREAM std::cerr
 #define ASIO_CHECK(expr) ASIO_CHECK_MESSAGE(expr, #expr)
@@ -72,6 +74,7 @@ auto bind_handler(Handler&& handler, const Args&... args) {
     }                                                                        \
   } while (false)
 #define ASIO_WARN_MESSAGE(expr, msg) static_cast<void>(expr)
+#define ASIO_ASSERT(expr) ASIO_CHECK(expr)
 #define ASIO_ERROR(msg) ASIO_CHECK_MESSAGE(false, msg)
 #define ASIO_TEST_SUITE(name, tests) \
   int main() {                       \

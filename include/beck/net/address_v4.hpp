@@ -36,6 +36,12 @@ class address_bytes {
   template <std::convertible_to<unsigned char>... Bytes>
     requires(sizeof...(Bytes) == N)
   constexpr address_bytes(Bytes... bytes) noexcept : bytes_{static_cast<unsigned char>(bytes)...} {}
+  /// Makes these bytes, and zeros behind them: `bytes_type b = {{0xfe, 0x80}}`, as of an array.
+  template <std::size_t Count>
+    requires(Count <= N)
+  constexpr address_bytes(const unsigned char (&bytes)[Count]) noexcept {
+    for (std::size_t i = 0; i < Count; ++i) bytes_[i] = bytes[i];
+  }
   /// Converts from an array.
   template <byte_array<N> A>
     requires(!std::same_as<A, address_bytes>)

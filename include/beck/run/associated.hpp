@@ -55,7 +55,12 @@ struct association {
   static constexpr bool own = requires(const T& t) { Query::ask(t); };
   static auto get(const T& handler, const Fallback& fallback = Fallback()) noexcept {
     if constexpr (own) {
-      return Query::ask(handler);
+      auto answer = Query::ask(handler);
+      if constexpr (std::is_same_v<decltype(answer), any_io_executor> &&
+                    std::is_same_v<Fallback, any_io_executor>) {
+        if (!answer) return fallback;  // a handler that can have an executor, and has none
+      }
+      return answer;
     } else if constexpr (wrapping_handler<T>) {
       using inner = typename Query::template trait<wrapped_handler_t<T>, Fallback>;
       return inner::get(handler.wrapped_handler(), fallback);

@@ -3,9 +3,9 @@
 // is its own handler between the steps. With Asio's name and meaning.
 #pragma once
 
-#include <beck/base/assert.hpp>
 #include <beck/detail/initiating_call.hpp>
 #include <beck/run/post.hpp>
+#include <beck/run/thread_pool.hpp>
 
 namespace beck {
 
@@ -38,13 +38,39 @@ class composed_work {
   any_io_executor executors_[N + 1];  // the last one stays empty
 };
 
+/// The complete() of a composed operation `Op`.
+template <class Signature, class Op>
+class composed_end;
+
+template <class... A, class Op>
+class composed_end<void(A...), Op> {
+ public:
+  /// Ends the operation: calls the final handler. Inside the initiating function the call is queued
+  /// instead, or goes to the immediate executor. Requires that `self` was not moved from; it is
+  /// moved from after the call.
+  void complete(A... results) {
+    static_cast<Op*>(this)->complete_with(static_cast<A&&>(results)...);
+  }
+};
+
+/// The signature of a composed operation that completes with any results its handler takes.
+struct any_signature;
+
+template <class Op>
+class composed_end<any_signature, Op> {
+ public:
+  /// As above.
+  template <class... A>
+  void complete(A&&... results) {
+    static_cast<Op*>(this)->complete_with(std::decay_t<A>(static_cast<A&&>(results))...);
+  }
+};
+
 /// The `self` of a composed operation: the handler of its steps. Move-only; use it from one step to
 /// the next as `std::move(self)`, and end the operation with self.complete(...).
 template <class Signature, class Implementation, class Handler, std::size_t Places>
-class composed_op;
-
-template <class... A, class Implementation, class Handler, std::size_t Places>
-class composed_op<void(A...), Implementation, Handler, Places> {
+class composed_op
+    : public composed_end<Signature, composed_op<Signature, Implementation, Handler, Places>> {
  public:
   using executor_type = any_io_executor;
   static constexpr bool only_keeps_result = false;
@@ -76,10 +102,9 @@ class composed_op<void(A...), Implementation, Handler, Places> {
     implementation_(*this, static_cast<T&&>(results)...);
   }
 
-  /// Ends the operation: calls the final handler. Inside the initiating function the call is queued
-  /// instead, or goes to the immediate executor. Requires that `self` was not moved from; it is
-  /// moved from after the call.
-  void complete(A... results) {
+  /// Calls the final handler, or queues the call: see complete().
+  template <class... A>
+  void complete_with(A&&... results) {
     if constexpr (!only_keeps_handlers_result) {
       if (initiating_call::encloses(call_)) [[unlikely]] {
         complete_inside(static_cast<A&&>(results)...);
@@ -108,12 +133,13 @@ class composed_op<void(A...), Implementation, Handler, Places> {
     Call call_;
   };
 
-  void complete_inside(A... results) {
-    const any_io_executor target = get_executor();
-    BECK_ASSERT(target,
-                "async_compose needs an I/O object or an executor, or a handler that has one");
-    auto call = [... results = static_cast<A&&>(results)](Handler& handler) mutable {
-      static_cast<Handler&&>(handler)(static_cast<A&&>(results)...);
+  template <class... A>
+  void complete_inside(A&&... results) {
+    any_io_executor target = get_executor();
+    if (!target) target = system_executor();
+    auto call = [... results =
+                     std::decay_t<A>(static_cast<A&&>(results))](Handler& handler) mutable {
+      static_cast<Handler&&>(handler)(static_cast<std::decay_t<A>&&>(results)...);
     };
     if constexpr (has_immediate_executor<Handler>) {
       if (const immediate_level level; level) {
@@ -148,15 +174,16 @@ class composed_initiation {
 
   executor_type get_executor() const noexcept { return places_[0]; }
 
-  template <class Handler, class Implementation>
-  void operator()(Handler&& handler, Implementation&& implementation) {
+  /// Calls `implementation` with the `self` of the operation and with `args`.
+  template <class Handler, class Implementation, class... Args>
+  void operator()(Handler&& handler, Implementation&& implementation, Args&&... args) {
     using op_type =
         composed_op<Signature, std::decay_t<Implementation>, std::decay_t<Handler>, Places>;
     if (!places_[0] && runner::current() != nullptr) places_[0] = current_executor();
     const initiating_call call;
     op_type self(static_cast<Implementation&&>(implementation), static_cast<Handler&&>(handler),
                  places_, call);
-    self();
+    self(static_cast<Args&&>(args)...);
   }
 
  private:
@@ -169,7 +196,9 @@ class composed_initiation {
 /// step...)`, the first one without results. `self` is the handler for the next step and has
 /// complete(results of the operation). `places` are the I/O objects or executors that the operation
 /// uses: outstanding work is counted on them until the operation completes, and it completes on the
-/// first one if the token names no executor. Throws the exceptions of the first step. Cancellation:
+/// first one if the token names no executor. Without one that is the executor of the calling
+/// handler; outside of every context the steps run where their operations complete, and an operation
+/// that ends in its first step completes on the system_executor. Throws the exceptions of the first step. Cancellation:
 /// that of its steps. Not guaranteed: that `implementation` stays at one address; own objects that
 /// must not move through a pointer.
 template <class Token, class Signature, class Implementation, class... Places>

@@ -57,6 +57,36 @@ using beck::get_associated_immediate_executor;
 
 namespace facade {
 
+/// The functions of the pool's executor, but a caller on any thread may run entries at once.
+inline const beck::detail::executor_table& system_table() {
+  static const beck::detail::executor_table table = [] {
+    beck::detail::executor_table functions = *beck::system_executor().table();
+    functions.running_here = [](const void*) noexcept { return true; };
+    return functions;
+  }();
+  return table;
+}
+
+}  // namespace facade
+
+/// The executor of the process-wide pool, whose dispatch() runs functions at once on any thread, as
+/// in Asio. The pool is made at first use, which may throw std::system_error.
+class system_executor : public beck::system_executor {
+ public:
+  /// Returns true.
+  static constexpr bool running_in_this_thread() noexcept { return true; }
+  /// Runs `function` inside this call.
+  template <class F>
+  void execute(F&& function) const {
+    std::decay_t<F> kept(static_cast<F&&>(function));
+    static_cast<std::decay_t<F>&&>(kept)();
+  }
+  /// Returns the functions of the executor, for any_io_executor.
+  const beck::detail::executor_table* table() const { return &facade::system_table(); }
+};
+
+namespace facade {
+
 /// Always true: makes a function preferred to the one of beck with the same parameters, which a
 /// call without a namespace finds, too.
 template <class T>
@@ -71,7 +101,7 @@ inline beck::any_io_executor default_executor() {
     beck::any_io_executor here = beck::detail::ambient_scope().executor();
     if (here) return here;
   }
-  return beck::system_executor();
+  return system_executor();
 }
 
 }  // namespace facade

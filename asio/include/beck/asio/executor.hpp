@@ -39,14 +39,6 @@ any_io_executor executor_of_token(const T& token) {
     return facade::default_executor();
   }
 }
-/// Whether a function without an executor may be called at once by dispatch(): outside of every
-/// context the system's executor runs it on the calling thread, as in Asio.
-template <class T>
-bool runs_at_once() {
-  return beck::detail::plain_handler<T, void()> && !beck::detail::has_associated_executor<T> &&
-         beck::detail::runner::current() == nullptr;
-}
-
 }  // namespace facade
 
 /// Queues a function on its associated executor, by default that of the calling handler, and
@@ -67,26 +59,8 @@ auto defer(T&& token) {
 template <beck::detail::token_without_place T>
   requires facade::of_the_facade<T>
 auto dispatch(T&& token) {
-  if constexpr (beck::detail::plain_handler<std::decay_t<T>, void()>) {
-    if (facade::runs_at_once<std::decay_t<T>>()) {
-      static_cast<void>(static_cast<T&&>(token)());
-      return;
-    }
-  }
   return beck::dispatch(facade::executor_of_token(token), static_cast<T&&>(token));
 }
-/// Calls a function at once, as Asio's system_executor does on any thread. Tokens as
-/// dispatch(token).
-template <beck::detail::execution_place E, beck::detail::nullary_token T>
-  requires facade::of_the_facade<T> && std::is_same_v<std::remove_cvref_t<E>, beck::system_executor>
-auto dispatch(E&& where, T&& token) {
-  if constexpr (beck::detail::plain_handler<std::decay_t<T>, void()>) {
-    static_cast<void>(static_cast<T&&>(token)());
-  } else {
-    return beck::dispatch(where, static_cast<T&&>(token));
-  }
-}
-
 /// Returns a guard of an executor, of the executor of a context, or of that of a handler: see
 /// get_associated_executor().
 template <class T>

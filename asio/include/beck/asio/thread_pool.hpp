@@ -10,7 +10,6 @@ BECK_ASIO_BEGIN
 
 using beck::static_thread_pool;
 using beck::system_context;
-using beck::system_executor;
 using beck::thread_pool;
 
 BECK_ASIO_END

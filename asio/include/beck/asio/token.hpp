@@ -67,6 +67,21 @@ using beck::prepend;
 
 }  // namespace experimental
 
+/// Starts an operation that never completes, and so has no signature.
+template <class Initiation, class Token, class... Args>
+  requires facade::of_the_facade<Token>
+auto async_initiate(Initiation&& initiation, Token&& token, Args&&... args) {
+  return beck::async_initiate<Token, void()>(static_cast<Initiation&&>(initiation), token,
+                                             static_cast<Args&&>(args)...);
+}
+/// Starts an operation that completes with one of several signatures. The token is a function.
+template <class Token, class First, class Second, class... More, class Initiation, class... Args>
+  requires std::is_function_v<First> && std::is_function_v<Second>
+void async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
+  static_cast<Initiation&&>(initiation)(std::decay_t<Token>(static_cast<Token&&>(token)),
+                                        static_cast<Args&&>(args)...);
+}
+
 namespace facade {
 
 /// A filter of cancellation_state: passes the types on unless none of them is in `Mask`.
@@ -103,21 +118,15 @@ struct compose_function {
   template <class Implementation, class... Places>
   auto operator()(Implementation&& implementation, std::type_identity_t<Token>& token,
                   Places&&... places) const {
-    if constexpr (sizeof...(Places) == 0) {
-      return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
-                                                   token, facade::default_executor());
-    } else {
-      return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
-                                                   token, static_cast<Places&&>(places)...);
-    }
+    return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
+                                                 token, static_cast<Places&&>(places)...);
   }
 };
 
 }  // namespace facade
 
-/// Starts a composed operation, as beck::async_compose(). Without an I/O object it has the executor
-/// of the calling handler, and outside of every context the system's, as in Asio. An object, so
-/// that argument-dependent lookup does not find beck's function beside it.
+/// Starts a composed operation, as beck::async_compose(). An object, so that argument-dependent
+/// lookup does not find beck's function beside it.
 template <class Token, class Signature>
 inline constexpr facade::compose_function<Token, Signature> async_compose{};
 
