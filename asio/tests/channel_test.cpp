@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <exception>
+#include <future>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include <asio.hpp>
 #include <asio/experimental/as_single.hpp>
+#include <asio/experimental/basic_channel.hpp>
 #include <asio/experimental/channel.hpp>
 #include <asio/experimental/concurrent_channel.hpp>
 
@@ -20,6 +23,17 @@ namespace {
 
 using asio::experimental::channel;
 using asio::experimental::concurrent_channel;
+namespace channel_error = asio::experimental::error;
+
+/// A handler of a channel without errors in its signature, which takes a message or an error.
+struct either {
+  std::string* order;
+  void operator()() const { *order += 'm'; }
+  void operator()(int n) const { *order += std::to_string(n); }
+  void operator()(asio::error_code ec) const {
+    *order += ec == channel_error::channel_closed ? 'c' : '?';
+  }
+};
 
 }  // namespace
 
@@ -168,6 +182,138 @@ CONFORMANCE_ON(::beck::test::kernel,
   asio::post(strand, [&] { signal.emit(asio::cancellation_type::all); });
   context.run();
   CHECK(order == "cancelled");
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel takes braces for values, and tokens of any kind") {
+  asio::io_context context(context_options());
+  channel<void(asio::error_code, int)> numbers(context, 2);
+  std::string order;
+  numbers.async_send({}, 1, [&](asio::error_code ec) { order += ec ? 'e' : 's'; });
+  std::future<void> sent = numbers.async_send({}, 2, asio::use_future);
+  std::future<int> first = numbers.async_receive(asio::use_future);
+  auto second = numbers.async_receive(asio::deferred);
+  std::move(second)([&](asio::error_code, int n) { order += std::to_string(n); });
+  context.run();
+  CHECK(first.get() == 1);
+  CHECK_NOTHROW(sent.get());
+  CHECK(order == "s2");
+
+  auto last = numbers.async_receive(asio::as_tuple(asio::use_future));
+  numbers.close();
+  context.restart();
+  context.run();
+  CHECK(last.get() == std::tuple(asio::error_code(channel_error::channel_closed), 0));
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel starts with the default token of its executor") {
+  asio::io_context context(context_options());
+  using token = asio::as_tuple_t<asio::use_awaitable_t<>>;
+  using numbers = channel<void(asio::error_code, int)>;
+  token::as_default_on_t<numbers> results(context, 1);
+  auto values = asio::use_awaitable.as_default_on(numbers(context, 2));
+  using executor = asio::use_awaitable_t<>::executor_with_default<asio::any_io_executor>;
+  using traits = asio::experimental::channel_traits<>;
+  asio::experimental::basic_channel<executor, traits, void()> turns(context.get_executor(), 1);
+  static_assert(std::is_same_v<decltype(values)::traits_type,
+                               traits::rebind<void(asio::error_code, int)>::other>);
+  int sum = 0;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        CHECK(co_await results.async_send({}, 1) == std::tuple(asio::error_code()));
+        const int n = std::get<1>(co_await results.async_receive());
+        co_await values.async_send({}, 20);
+        co_await turns.async_send();
+        co_await turns.async_receive();
+        sum = n + co_await values.async_receive();
+      },
+      asio::detached);
+  context.run();
+  CHECK(sum == 21);
+  CHECK(values.capacity() == 2);
+}
+
+CONFORMANCE_ON(::beck::test::kernel,
+               "reset empties a channel and opens it, for operations of before") {
+  asio::io_context context(context_options());
+  channel<void(asio::error_code, int)> numbers(context, 1);
+  std::string order;
+  const auto got = [&](asio::error_code ec, int n) { order += ec ? "e" : std::to_string(n); };
+  auto receive = numbers.async_receive(asio::deferred);
+  numbers.try_send(asio::error_code(), 1);
+  numbers.async_send({}, 2, [&](asio::error_code ec) {
+    order += ec == channel_error::channel_cancelled ? 'c' : '?';
+  });
+  numbers.reset();
+  CHECK_FALSE(numbers.ready());
+  numbers.close();
+  numbers.reset();
+  CHECK(numbers.is_open());
+  std::move(receive)(got);
+  CHECK(numbers.try_send(asio::error_code(), 3));
+  context.run();
+  CHECK(order == "c3");
+}
+
+CONFORMANCE_ON(::beck::test::kernel,
+               "what waits in a channel ends when it goes or is assigned to") {
+  asio::io_context context(context_options());
+  using numbers = channel<void(asio::error_code, int)>;
+  std::string order;
+  const auto ends = [&](asio::error_code ec, auto...) {
+    order += ec == channel_error::channel_cancelled ? 'c' : '?';
+  };
+  auto first = std::make_unique<numbers>(context);
+  first->async_receive(ends);
+  first.reset();
+  numbers target(context, 1);
+  target.async_receive(ends);
+  numbers source(context, 2);
+  source.try_send(asio::error_code(), 4);
+  target = std::move(source);
+  context.run();
+  CHECK(order == "cc");
+  CHECK(target.capacity() == 2);
+  CHECK(target.ready());
+  CHECK_FALSE(source.ready());
+  CHECK(source.try_send(asio::error_code(), 5));
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a handler of void(...) takes a message or an error") {
+  asio::io_context context(context_options());
+  channel<void()> turns(context, 1);
+  channel<void(int)> numbers(context, 1);
+  std::string order;
+  turns.try_send();
+  turns.async_receive(either{&order});
+  context.run();
+  numbers.try_send(5);
+  numbers.async_receive(asio::bind_executor(context, either{&order}));
+  context.restart();
+  context.run();
+  turns.async_receive(either{&order});
+  turns.close();
+  context.restart();
+  context.run();
+  CHECK(order == "m5c");
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a channel completes at once on an immediate executor") {
+  asio::io_context context(context_options());
+  channel<void(asio::error_code, int)> numbers(context, 1);
+  std::string order;
+  asio::post(context, [&] {
+    const auto here = [&](auto handler) {
+      return asio::bind_immediate_executor(context.get_executor(), std::move(handler));
+    };
+    numbers.async_send({}, 3, here([&](asio::error_code) { order += 's'; }));
+    numbers.async_receive(here([&](asio::error_code, int n) { order += std::to_string(n); }));
+    numbers.close();
+    numbers.async_send({}, 3, here([&](asio::error_code ec) { order += ec ? 'e' : 's'; }));
+    order += '.';
+  });
+  context.run();
+  CHECK(order == "s3e.");
 }
 
 CONFORMANCE_ON(::beck::test::kernel,

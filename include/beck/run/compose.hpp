@@ -196,11 +196,11 @@ class composed_initiation {
 /// step...)`, the first one without results. `self` is the handler for the next step and has
 /// complete(results of the operation). `places` are the I/O objects or executors that the operation
 /// uses: outstanding work is counted on them until the operation completes, and it completes on the
-/// first one if the token names no executor. Without one that is the executor of the calling
-/// handler; outside of every context the steps run where their operations complete, and an operation
-/// that ends in its first step completes on the system_executor. Throws the exceptions of the first step. Cancellation:
-/// that of its steps. Not guaranteed: that `implementation` stays at one address; own objects that
-/// must not move through a pointer.
+/// first one if the token names no executor. Without a place that is the executor of the calling
+/// handler; outside of every context the steps run where their operations complete, and an
+/// operation that ends in its first step completes on the system_executor. Throws the exceptions of
+/// the first step. Cancellation: that of its steps. Not guaranteed: that `implementation` stays at
+/// one address; own objects that must not move through a pointer.
 template <class Token, class Signature, class Implementation, class... Places>
 auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
                    Places&&... places) {

@@ -49,10 +49,10 @@ struct channel_form<void(A...)> {
   static void give(F&& f, const error_code& ec, message&& values) {
     std::apply(
         [&](auto&&... v) {
-          if constexpr (std::is_invocable_v<F, error_code, A...>) {
-            static_cast<F&&>(f)(ec, static_cast<decltype(v)>(v)...);
-          } else {
+          if constexpr (std::is_invocable_v<F, A...>) {
             static_cast<F&&>(f)(static_cast<decltype(v)>(v)...);  // there is a message
+          } else {
+            static_cast<F&&>(f)(ec, static_cast<decltype(v)>(v)...);
           }
         },
         static_cast<message&&>(values));
@@ -104,11 +104,19 @@ class message_of {
   std::tuple<Args...> values_;
 };
 
-/// beck's channel with Asio's ready().
+/// beck's channel with Asio's ready() and reset().
 template <class Message>
 class message_queue : public beck::channel<Message> {
  public:
   using beck::channel<Message>::channel;
+  /// Cancels what waits, drops the messages and opens the channel again. Operations that have not
+  /// started stay good.
+  void reset() {
+    this->cancel();
+    while (this->size() > 0) static_cast<void>(this->try_receive());
+    const beck::detail::state_guard guard(this->state_);
+    this->open_ = true;
+  }
   /// Returns whether a receive would complete at once, also with channel_closed.
   bool ready() {
     if (this->size() > 0) return true;
@@ -122,10 +130,14 @@ class message_queue : public beck::channel<Message> {
 template <class Signature, class Handler>
 inline constexpr bool takes_either = false;
 template <class... A, class Handler>
-inline constexpr bool takes_either<void(error_code, A...), Handler> =
-    sizeof...(A) > 0 &&
-    std::is_invocable_v<Handler&, A...>&& std::is_invocable_v<Handler&, error_code> &&
-    !std::is_invocable_v<Handler&, error_code, A...>;
+inline constexpr bool takes_either<void(A...), Handler> =
+    std::is_invocable_v<Handler&, A...> && std::is_invocable_v<Handler&, error_code> &&
+    (!beck::completion_token_for<Handler, void(error_code, A...)> ||
+     requires { typename beck::async_result<Handler, void()>::unspecialised; });
+template <class... A, class Handler>
+inline constexpr bool takes_either<void(error_code, A...), Handler> = false;
+template <class... A, class Handler>
+inline constexpr bool takes_either<void(std::exception_ptr, A...), Handler> = false;
 template <class Handler>
 class either_handler {
  public:
@@ -155,6 +167,11 @@ class [[nodiscard]] channel_receive
       : from_(&from), executor_(executor) {}
   const any_io_executor& get_executor() const noexcept { return executor_; }
   void initiate(typename channel_receive::handler done) {
+    // What completes here goes to the immediate executor of the handler.
+    const auto give = [&](const error_code& ec, typename Form::message&& m) {
+      Form::give(done, ec, std::move(m));
+    };
+    if (from_->try_receive(give)) return;
     from_->async_receive(facade::passed_to(
         std::move(done), [](auto& kept, const error_code& ec, typename Form::message&& m) {
           Form::give(kept, ec, std::move(m));
@@ -170,12 +187,16 @@ template <class Form>
 class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(error_code)> {
  public:
   static constexpr const char* waits_for = "channel send";
-  using inner = beck::channel<typename Form::message>;
+  using message = typename Form::message;
+  using inner = beck::channel<message>;
 
-  channel_send(inner& to, const any_io_executor& executor, typename Form::message message)
-      : to_(&to), executor_(executor), message_(std::move(message)) {}
+  channel_send(inner& to, const any_io_executor& executor, message values)
+      : to_(&to), executor_(executor), message_(std::move(values)) {}
   const any_io_executor& get_executor() const noexcept { return executor_; }
   void initiate(typename channel_send::handler done) {
+    // What completes here goes to the immediate executor of the handler.
+    if (!to_->is_open()) return done(error_code(beck::error::channel_closed));
+    if (to_->try_send(std::move(message_))) return done(error_code());
     to_->async_send(
         std::move(message_),
         facade::passed_to(std::move(done), [](auto& kept, const error_code& ec) { kept(ec); }));
@@ -184,20 +205,54 @@ class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(erro
  private:
   inner* to_;
   any_io_executor executor_;
-  typename Form::message message_;
+  message message_;
+};
+
+/// The function async_send() of a channel, whose parameters are the values of the signature, so
+/// that braces convert to them.
+template <class Channel, class Executor, class Signature>
+class sends_messages;
+template <class Channel, class Executor, class... A>
+class sends_messages<Channel, Executor, void(A...)> {
+ public:
+  /// Starts sending a message of `values`. `token` takes (error_code).
+  template <class Token = beck::default_completion_token_t<Executor>>
+  auto async_send(A... values, Token&& token = Token()) {
+    using send = channel_send<channel_form<void(A...)>>;
+    Channel& self = static_cast<Channel&>(*this);
+    return beck::detail::launch(send(self.queue(), any_io_executor(self.get_executor()),
+                                     typename send::message(static_cast<A&&>(values)...)),
+                                static_cast<Token&&>(token));
+  }
+
+ private:
+  friend Channel;
+  sends_messages() = default;
 };
 
 }  // namespace facade
 
 namespace experimental {
 
+/// Asio's traits of the errors of a receive, which programs name. They cannot be specialised.
+template <class... Signatures>
+struct channel_traits {
+  /// The traits of other signatures.
+  template <class... Others>
+  struct rebind {
+    using other = channel_traits<Others...>;
+  };
+};
+
 /// A queue of messages with the values of a signature: void(error_code, ...),
 /// void(std::exception_ptr, ...) or void(...). Handlers without an executor are called on that of
 /// the channel.
-/// Errors: channel_closed, channel_cancelled. Lifetime: as beck::channel. A moved-from channel can
-/// only be destroyed or assigned to. Thread: one at a time; a `Concurrent` channel any.
+/// Errors: channel_closed, channel_cancelled. What waits when the channel is destroyed or assigned
+/// to ends with channel_cancelled. A moved-from channel is as new. Thread: one at a time; a
+/// `Concurrent` channel any.
 template <bool Concurrent, class Executor, class Signature>
-class channel_of {
+class channel_of : public facade::sends_messages<channel_of<Concurrent, Executor, Signature>,
+                                                 Executor, Signature> {
   using form = facade::channel_form<Signature>;
   using message = typename form::message;
   using inner = facade::message_queue<message>;
@@ -205,6 +260,8 @@ class channel_of {
  public:
   /// The type of the executor.
   using executor_type = Executor;
+  /// Asio's traits.
+  using traits_type = channel_traits<Signature>;
   /// The same channel with another executor.
   template <class Other>
   struct rebind_executor {
@@ -219,6 +276,24 @@ class channel_of {
     requires(!beck::detail::executor_like<Context>)
   explicit channel_of(Context& context, std::size_t size_max = 0)
       : channel_of(Executor(context.get_executor()), size_max) {}
+  /// Takes over the messages, and what waits.
+  channel_of(channel_of&& other)
+      : executor_(other.executor_),
+        channel_(std::exchange(other.channel_, make(other.capacity()))) {}
+  /// As above, from a channel with another executor.
+  template <class Other>
+    requires std::is_convertible_v<Other, Executor>
+  channel_of(channel_of<Concurrent, Other, Signature>&& other)
+      : executor_(other.executor_),
+        channel_(std::exchange(other.channel_, make(other.capacity()))) {}
+  /// Cancels what waits, and takes over the messages, and what waits for them.
+  channel_of& operator=(channel_of&& other) {
+    channel_of taken(std::move(other));
+    std::swap(channel_, taken.channel_);
+    executor_ = taken.executor_;
+    return *this;
+  }
+  ~channel_of() { channel_->cancel(); }
 
   /// Returns the executor.
   const executor_type& get_executor() const noexcept { return executor_; }
@@ -236,10 +311,7 @@ class channel_of {
   void cancel() { channel_->cancel(); }
   /// Cancels, drops the messages and opens the channel again. Requires that no other thread uses
   /// it.
-  void reset() {
-    channel_->cancel();
-    channel_ = make(channel_->capacity());
-  }
+  void reset() { channel_->reset(); }
 
   /// Sends a message if there is room or a waiting receive. Returns whether it did.
   template <class... Args>
@@ -277,25 +349,11 @@ class channel_of {
     return is_received;
   }
 
-  /// Starts sending a message. `args` are its values, and perhaps a token behind them, which takes
-  /// (error_code).
-  template <class... Args>
-  auto async_send(Args&&... args) {
-    if constexpr (sizeof...(Args) == std::tuple_size_v<message>) {
-      return facade::channel_send<form>(*channel_, any_io_executor(executor_),
-                                        message(static_cast<Args&&>(args)...));
-    } else {
-      static_assert(sizeof...(Args) == std::tuple_size_v<message> + 1,
-                    "async_send takes the values of the channel's signature, then a token");
-      return send_with(std::make_index_sequence<sizeof...(Args) - 1>(),
-                       std::forward_as_tuple(static_cast<Args&&>(args)...));
-    }
-  }
   /// Starts receiving a message. `token` takes the values of the signature, behind an error.
-  template <class Token = beck::deferred_t>
+  template <class Token = beck::default_completion_token_t<Executor>>
   auto async_receive(Token&& token = Token()) {
     facade::channel_receive<form> receive(*channel_, any_io_executor(executor_));
-    if constexpr (facade::takes_either<typename form::received, std::decay_t<Token>>) {
+    if constexpr (facade::takes_either<Signature, std::decay_t<Token>>) {
       using either = facade::either_handler<std::decay_t<Token>>;
       return beck::detail::launch(std::move(receive), either(static_cast<Token&&>(token)));
     } else {
@@ -311,13 +369,11 @@ class channel_of {
       return std::make_unique<inner>(size_max);
     }
   }
-  template <std::size_t... I, class Args>
-  auto send_with(std::index_sequence<I...>, Args&& args) {
-    return beck::detail::launch(
-        facade::channel_send<form>(*channel_, any_io_executor(executor_),
-                                   message(std::get<I>(static_cast<Args&&>(args))...)),
-        std::get<sizeof...(I)>(static_cast<Args&&>(args)));
-  }
+  inner& queue() noexcept { return *channel_; }
+
+  template <bool, class, class>
+  friend class channel_of;
+  friend facade::sends_messages<channel_of, Executor, Signature>;
 
   Executor executor_;
   std::unique_ptr<inner> channel_;
@@ -340,6 +396,15 @@ struct chosen<Concurrent, Executor, Signature> {
 
 }  // namespace channel_parameters
 
+/// Asio's classes under their full names, with its own traits.
+template <class Executor, class Traits, class Signature>
+  requires std::is_same_v<typename Traits::template rebind<Signature>::other,
+                          channel_traits<Signature>>
+using basic_channel = channel_of<false, Executor, Signature>;
+template <class Executor, class Traits, class Signature>
+  requires std::is_same_v<typename Traits::template rebind<Signature>::other,
+                          channel_traits<Signature>>
+using basic_concurrent_channel = channel_of<true, Executor, Signature>;
 /// A channel that one thread uses at a time.
 template <class... Parameters>
 using channel = typename channel_parameters::chosen<false, Parameters...>::type;

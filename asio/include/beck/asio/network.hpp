@@ -117,11 +117,11 @@ class network_v4 : public facade::network<network_v4, address_v4> {
  public:
   /// Makes 0.0.0.0/0.
   network_v4() noexcept = default;
-  /// Makes the network of `address` with a prefix of `length` bits. Throws std::out_of_range if it is
-  /// over 32.
+  /// Makes the network of `address` with a prefix of `length` bits. Throws std::out_of_range if
+  /// it is over 32.
   network_v4(const address_v4& address, unsigned short length) : base(address, length) {}
-  /// Makes the network of `address` with this mask. Throws std::invalid_argument if a 1 follows a 0 in
-  /// it.
+  /// Makes the network of `address` with this mask. Throws std::invalid_argument if a 1 follows a 0
+  /// in it.
   network_v4(const address_v4& address, const address_v4& mask) : base(address, length_of(mask)) {}
 
   /// Returns the mask: ones, as many as the prefix is long, then zeros.
@@ -165,8 +165,8 @@ class network_v6 : public facade::network<network_v6, address_v6> {
  public:
   /// Makes ::/0.
   network_v6() noexcept = default;
-  /// Makes the network of `address` with a prefix of `length` bits. Throws std::out_of_range if it is
-  /// over 128.
+  /// Makes the network of `address` with a prefix of `length` bits. Throws std::out_of_range if
+  /// it is over 128.
   network_v6(const address_v6& address, unsigned short length) : base(address, length) {}
 
   /// Returns the lowest address.
