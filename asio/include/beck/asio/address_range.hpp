@@ -12,8 +12,8 @@ BECK_ASIO_BEGIN
 
 namespace ip {
 
-/// An iterator over addresses in ascending order. Behind the highest address is the lowest. A value; any
-/// thread.
+/// An iterator over addresses in ascending order. Behind the highest address is the lowest. A value;
+/// any thread.
 template <class Address>
 class basic_address_iterator {
  public:
@@ -47,8 +47,8 @@ class basic_address_iterator {
                          const basic_address_iterator&) noexcept = default;
 
  private:
-  /// Adds `change` to the bytes, from the last one on, while they become `carry`'s opposite: 0 after
-  /// an increment, 0xff after a decrement.
+  /// Adds `change` to the last byte, and to the one before it while the sum is `carry`: 0 after an
+  /// increment, 0xff after a decrement.
   basic_address_iterator& step(unsigned change, unsigned char carry) noexcept {
     typename Address::bytes_type bytes = address_.to_bytes();
     for (std::size_t i = bytes.size(); i-- > 0;) {

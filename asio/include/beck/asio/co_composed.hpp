@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // co_composed: an operation written as a coroutine, for async_initiate. The coroutine co_awaits
-// operations, ends with `co_return {results...}` or `co_yield state.complete(results...)`, and lives
-// until then in the handler of the operation that it waits for.
+// operations, ends with `co_return {results...}` or `co_yield state.complete(results...)`, and is
+// owned until then by the handler of the operation that it waits for.
 #pragma once
 
 #include <coroutine>

@@ -51,8 +51,8 @@ struct composed_signature<Signature> {
 }  // namespace facade
 
 /// Returns a function object for async_initiate, whose steps are those of async_compose; the first
-/// call of `implementation` has the arguments that async_initiate got. With one signature `self` has
-/// its complete(); otherwise complete() takes any results that the handler takes.
+/// call of `implementation` has the arguments that async_initiate got. With one signature `self`
+/// has its complete(); otherwise complete() takes any results that the handler takes.
 template <class... Signatures, class Implementation, class... Places>
 auto composed(Implementation&& implementation, Places&&... places) {
   constexpr std::size_t count = sizeof...(Places) == 0 ? 1 : sizeof...(Places);
