@@ -12,8 +12,8 @@ BECK_ASIO_BEGIN
 
 namespace ip {
 
-/// An iterator over addresses in ascending order. Behind the highest address is the lowest. A value;
-/// any thread.
+/// An iterator over addresses in ascending order. Behind the highest address is the lowest. A
+/// value; any thread.
 template <class Address>
 class basic_address_iterator {
  public:
