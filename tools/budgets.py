@@ -18,16 +18,19 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5090
-ECHO_LINES_MAX = 5640
-UMBRELLA_LINES_MAX = 16070
+HEADER_LINES_MAX = 5110
+ECHO_LINES_MAX = 5660
+UMBRELLA_LINES_MAX = 16120
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
-# Under Asio's names programs expect parts of the standard library from headers: <chrono>, <thread>, <iostream>, ...
-FACADE_ECHO_LINES_MAX = 41000  # 29,000 of them are standard headers
-FACADE_LINES_MAX = 63000  # 48,800 of them
+# Under Asio's names programs expect parts of the standard library from headers. The facade's own lines are counted above
+# these, whose number depends on the library's version.
+FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
+FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set")
+FACADE_ECHO_LINES_MAX = 13500
+FACADE_LINES_MAX = 15200
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
@@ -61,32 +64,41 @@ def facade_echo(root):
     return "".join(f"#include <beck/asio/{header_of[name + '.hpp']}>\n" for name in FACADE_ECHO_HEADERS)
 
 
+def includes(headers):
+    return "".join(f"#include <{header}>\n" for header in headers)
+
+
 def plan(root):
-    """What is measured: (name, source text, budget)."""
+    """What is measured: (name, source text, budget, the name of the row above which its lines are counted)."""
     include = root / "include"
-    yield "base", BASE, None
+    yield "base", BASE, None, "base"
     for path in sorted(include.rglob("*.hpp")):
         header = path.relative_to(include).as_posix()
-        yield header, f"#include <{header}>\n", budget_of(header)
+        yield header, includes([header]), budget_of(header), "base"
     for path in sorted((root / "examples").glob("echo*.cpp")):
-        yield path.relative_to(root).as_posix(), path.read_text(), ECHO_LINES_MAX
+        yield path.relative_to(root).as_posix(), path.read_text(), ECHO_LINES_MAX, "base"
     if (root / "asio").is_dir():
-        yield "an echo server over asio/", facade_echo(root), FACADE_ECHO_LINES_MAX
-        yield "asio.hpp", "#include <beck/asio/all.hpp>\n", FACADE_LINES_MAX
+        yield "standard headers of that echo server", BASE + includes(FACADE_ECHO_STANDARD), None, "base"
+        yield ("an echo server over asio/", facade_echo(root), FACADE_ECHO_LINES_MAX,
+               "standard headers of that echo server")
+        yield "standard headers of asio.hpp", BASE + includes(FACADE_STANDARD), None, "base"
+        yield "asio.hpp", includes(["beck/asio/all.hpp"]), FACADE_LINES_MAX, "standard headers of asio.hpp"
 
 
 def main(root):
     rows = list(plan(root))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         counts = list(pool.map(lambda row: count_lines(row[1], root / "include"), rows))
-    base = counts[0]
+    lines_of = {name: lines for (name, *_), lines in zip(rows, counts)}
     status = 0
     print(f"{'lines':>8} {'over base':>10} {'budget':>8}  file")
-    for (name, _, budget), lines in zip(rows, counts):
-        print(f"{lines:8} {lines - base:10} {budget or '-':>8}  {name}")
-    for (name, _, budget), lines in zip(rows, counts):
-        if budget and lines - base > budget:
-            print(f"{name}: {lines - base} lines of code above the base; the budget is {budget}")
+    for name, _, budget, base in rows:
+        over = lines_of[name] - lines_of[base]
+        print(f"{lines_of[name]:8} {over:10} {budget or '-':>8}  {name}")
+    for name, _, budget, base in rows:
+        over = lines_of[name] - lines_of[base]
+        if budget and over > budget:
+            print(f"{name}: {over} lines of code above those of {base}; the budget is {budget}")
             status = 1
     return status
 

@@ -68,7 +68,8 @@ struct second_thread {
   // Starts it, and returns when it waits for its turn. Called by a handler.
   template <class Run>
   void start(beck::io_context& ctx, Run run) {
-    const auto& turns = beck::detail::loop_of(ctx.get_executor()).turns();
+    const beck::any_io_executor executor = ctx.get_executor();
+    const auto& turns = beck::detail::loop_of(executor).turns();
     const unsigned before = turns.waiting();
     thread = std::thread(std::move(run));
     while (turns.waiting() == before) std::this_thread::yield();
