@@ -73,7 +73,8 @@ class Case(unittest.TestCase):
         self.write("asio/include/asio.hpp", "#pragma once" + THEIRS)
         self.write("build/asio/beck-asio/asio.hpp", "#pragma once" + OURS)
         self.write("build/asio/beck-asio/asio/append.hpp",
-                   "namespace asio { template <class... A> void append(A...); }\n")
+                   "#define BECK_ASIO_BEGIN namespace asio {\n#define BECK_ASIO_END }\n"
+                   "BECK_ASIO_BEGIN template <class... A> void append(A...); BECK_ASIO_END\n")
         self.write("build/src/libbeck.a", "!<arch>\n")
 
     def write(self, path, text):
