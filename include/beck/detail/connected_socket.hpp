@@ -27,6 +27,10 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   /// Makes a closed socket that `context` drives and whose operations complete on `executor`, which
   /// may be any (a strand, a pool, a user's own).
   basic_connected_socket(io_context& context, const Executor& executor) : base(context, executor) {}
+  /// Takes over a socket whose executor has another type.
+  template <other_executor<Executor> Other>
+  basic_connected_socket(basic_connected_socket<Base, Protocol, Other>&& other) noexcept
+      : base(static_cast<basic_socket<Base, Protocol, Other>&&>(other)) {}
   /// Makes an open socket. Throws io_error, as open().
   basic_connected_socket(io_context& context, const Protocol& protocol)
       : basic_connected_socket(context) {

@@ -72,6 +72,9 @@ class basic_descriptor_stream : public stream_object {
   void assign(int handle) { descriptor_calls::adopt(*slot_to_open(), handle); }
 
  protected:
+  template <class Other>
+  explicit basic_descriptor_stream(basic_descriptor_stream<Other>&& other) noexcept
+      : stream_object(static_cast<stream_object&&>(other)), typed_(other.get_executor()) {}
   basic_descriptor_stream(basic_descriptor_stream&&) noexcept = default;
   basic_descriptor_stream& operator=(basic_descriptor_stream&&) noexcept = default;
   ~basic_descriptor_stream() = default;

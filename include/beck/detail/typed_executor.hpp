@@ -7,6 +7,11 @@
 
 namespace beck::detail {
 
+/// The executor type of an object that may become an object with the type `Executor`.
+template <class Other, class Executor>
+concept other_executor =
+    !std::is_same_v<Other, Executor> && std::is_convertible_v<const Other&, Executor>;
+
 /// The executor of an object whose type is not any_io_executor; an any_io_executor is in the slot
 /// already.
 template <class Executor>

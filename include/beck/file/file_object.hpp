@@ -233,6 +233,9 @@ class basic_file : public file_object {
   executor_type get_executor() const noexcept { return typed_.get(object_executor()); }
 
  protected:
+  template <class Other>
+  explicit basic_file(basic_file<Other>&& other) noexcept
+      : file_object(static_cast<file_object&&>(other)), typed_(other.get_executor()) {}
   /// Makes a closed file on `executor`.
   explicit basic_file(const Executor& executor)
       : file_object(any_io_executor(executor)), typed_(executor) {}

@@ -34,6 +34,10 @@ class basic_random_access_file : public basic_file<Executor> {
   /// Makes a closed file that `context` drives, and whose operations complete on `executor`.
   basic_random_access_file(io_context& context, const Executor& executor)
       : base(context, executor) {}
+  /// Takes over a file whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_random_access_file(basic_random_access_file<Other>&& other) noexcept
+      : base(static_cast<basic_file<Other>&&>(other)) {}
   /// Opens a file: see open(). Throws io_error.
   basic_random_access_file(io_context& context, std::string_view path, flags how)
       : basic_random_access_file(context) {

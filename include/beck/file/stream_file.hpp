@@ -36,6 +36,10 @@ class basic_stream_file : public basic_file<Executor> {
   explicit basic_stream_file(const Executor& executor) : base(executor) {}
   /// Makes a closed file that `context` drives, and whose operations complete on `executor`.
   basic_stream_file(io_context& context, const Executor& executor) : base(context, executor) {}
+  /// Takes over a file whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_stream_file(basic_stream_file<Other>&& other) noexcept
+      : base(static_cast<basic_file<Other>&&>(other)) {}
   /// Opens a file: see open(). Throws io_error.
   basic_stream_file(io_context& context, std::string_view path, flags how)
       : basic_stream_file(context) {

@@ -22,6 +22,10 @@ class basic_readable_pipe : public detail::basic_descriptor_stream<Executor> {
   };
 
   using base::base;
+  /// Takes over an end whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_readable_pipe(basic_readable_pipe<Other>&& other) noexcept
+      : base(static_cast<detail::basic_descriptor_stream<Other>&&>(other)) {}
 
   /// Deleted: this end cannot write.
   template <class... Any>
@@ -48,6 +52,10 @@ class basic_writable_pipe : public detail::basic_descriptor_stream<Executor> {
   };
 
   using base::base;
+  /// Takes over an end whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_writable_pipe(basic_writable_pipe<Other>&& other) noexcept
+      : base(static_cast<detail::basic_descriptor_stream<Other>&&>(other)) {}
 
   /// Deleted: this end cannot read.
   template <class... Any>

@@ -31,6 +31,10 @@ class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>
   };
 
   using base::base;
+  /// Takes over an object whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_stream_descriptor(basic_stream_descriptor<Other>&& other) noexcept
+      : base(static_cast<detail::basic_descriptor_stream<Other>&&>(other)) {}
 
   /// Completes when the descriptor is readable, writable, or has an error or a hang-up, without
   /// transferring anything. A wait takes its turn among the reads or writes of its direction.

@@ -166,6 +166,9 @@ class basic_socket : public Base, public socket_base {
   /// Makes a closed socket that `context` drives, and whose operations complete on `executor`.
   basic_socket(io_context& context, const Executor& executor)
       : Base(context, any_io_executor(executor)), typed_(executor) {}
+  template <class Other>
+  explicit basic_socket(basic_socket<Base, Protocol, Other>&& other) noexcept
+      : Base(static_cast<Base&&>(other)), typed_(other.get_executor()) {}
   basic_socket(basic_socket&&) noexcept = default;
   basic_socket& operator=(basic_socket&&) noexcept = default;
   ~basic_socket() = default;

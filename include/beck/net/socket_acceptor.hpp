@@ -186,6 +186,10 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Makes a closed acceptor that `context` drives, and whose accepts complete on `executor`.
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
+  /// Takes over an acceptor whose executor has another type.
+  template <detail::other_executor<Executor> Other>
+  basic_socket_acceptor(basic_socket_acceptor<Protocol, Other>&& other) noexcept
+      : base(static_cast<basic_socket<detail::io_object, Protocol, Other>&&>(other)) {}
   /// Makes an open acceptor, to be bound. Throws io_error.
   basic_socket_acceptor(io_context& context, const Protocol& protocol)
       : basic_socket_acceptor(context) {

@@ -38,6 +38,10 @@ class strand {
   explicit strand(const Executor& inner)
       : inner_(inner), self_(detail::make_strand_executor(any_io_executor(inner))) {}
 
+  /// Makes a copy of a strand whose inner executor has another type: the same strand.
+  template <class Other>
+    requires(!std::is_same_v<Other, Executor> && std::is_convertible_v<const Other&, Executor>)
+  strand(const strand<Other>& other) noexcept : inner_(other.get_inner_executor()), self_(other) {}
   /// Returns the inner executor.
   inner_executor_type get_inner_executor() const noexcept { return inner_; }
   /// Returns whether the caller is inside a handler of this strand.

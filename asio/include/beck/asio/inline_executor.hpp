@@ -13,12 +13,16 @@
 BECK_ASIO_BEGIN
 
 /// Runs each function at once, on the thread of the caller, whose stack it uses: a chain of
-/// operations that complete at once nests without a bound.
-class inline_executor {
+/// operations that complete at once nests without a bound. `Terminates`: an exception of the
+/// function ends the program; else it leaves execute().
+template <bool Terminates>
+class basic_inline_executor {
+  using handling = execution::inline_exception_handling_t;
+
  public:
-  /// Runs `function`. An exception of it leaves.
+  /// Runs `function`.
   template <class F>
-  void execute(F&& function) const {
+  void execute(F&& function) const noexcept(Terminates) {
     std::decay_t<F> kept(static_cast<F&&>(function));
     static_cast<std::decay_t<F>&&>(kept)();
   }
@@ -28,11 +32,36 @@ class inline_executor {
   beck::execution_context& query(execution::context_t) const { return context(); }
   /// Returns that it blocks.
   static constexpr execution::blocking_t query(execution::blocking_t) noexcept {
-    return execution::blocking_t::always_t();
+    return execution::blocking_t::always;
+  }
+  /// Returns what becomes of exceptions.
+  template <class P>
+    requires handling::is_asked_by<P>
+  static constexpr handling query(P) noexcept {
+    if constexpr (Terminates) {
+      return handling::terminate;
+    } else {
+      return handling::propagate;
+    }
+  }
+  /// Returns an executor that propagates exceptions.
+  static constexpr basic_inline_executor<false> require(handling::propagate_t) noexcept {
+    return {};
+  }
+  /// Returns an executor whose functions end the program with an exception.
+  static constexpr basic_inline_executor<true> require(handling::terminate_t) noexcept {
+    return {};
+  }
+  /// Returns the executor itself, which blocks.
+  static constexpr basic_inline_executor require(execution::blocking_t::always_t) noexcept {
+    return {};
   }
   /// All are equal.
-  friend constexpr bool operator==(inline_executor, inline_executor) noexcept { return true; }
+  friend constexpr bool operator==(basic_inline_executor, basic_inline_executor) noexcept {
+    return true;
+  }
 };
+using inline_executor = basic_inline_executor<false>;
 
 namespace facade {
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include <beck/asio/config.hpp>
 #include <beck/run/properties.hpp>
+#include <beck/run/thread_pool.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -26,24 +28,94 @@ inline constexpr bool is_executor_v = executor<E>;
 template <class E>
 struct is_executor : std::bool_constant<executor<E>> {};
 
-/// beck's property with a value, so that the query() of a program's executor can return it: one of
-/// its three nested properties.
-class blocking_t : public beck::execution::blocking_t {
+/// A property of beck with a value, one of its nested types `Values`, so that query() can return it.
+template <class Property, class... Values>
+class property_value : public Property {
  public:
   /// Has no value.
-  constexpr blocking_t() noexcept = default;
-  constexpr blocking_t(possibly_t) noexcept : value_(1) {}
-  constexpr blocking_t(always_t) noexcept : value_(2) {}
-  constexpr blocking_t(never_t) noexcept : value_(3) {}
-  friend constexpr bool operator==(blocking_t a, blocking_t b) noexcept {
-    return a.value_ == b.value_;  // the base, a list of names, has no comparison
+  constexpr property_value() noexcept = default;
+  /// Has the value.
+  template <class Value>
+    requires(std::is_same_v<Value, Values> || ...)
+  constexpr property_value(Value) noexcept {
+    int index = 0;
+    static_cast<void>(((++index, std::is_same_v<Value, Values>) || ...));
+    value_ = index;
   }
+  friend constexpr bool operator==(property_value a, property_value b) noexcept {
+    return a.value_ == b.value_;
+  }
+  /// Whether query() with a P returns this property.
+  template <class P>
+  static constexpr bool is_asked_by =
+      std::is_base_of_v<property_value, P> || (std::is_same_v<P, Values> || ...);
 
  private:
   int value_ = 0;
 };
-/// The property.
+
+/// The type of `blocking`.
+using blocking_t =
+    property_value<beck::execution::blocking_t, beck::execution::blocking_t::possibly_t,
+                   beck::execution::blocking_t::always_t, beck::execution::blocking_t::never_t>;
+/// Whether execute() may run a function inside the call, must, or never does.
 inline constexpr blocking_t blocking{};
+/// The type of `outstanding_work`.
+using outstanding_work_t = property_value<beck::execution::outstanding_work_t,
+                                          beck::execution::outstanding_work_t::untracked_t,
+                                          beck::execution::outstanding_work_t::tracked_t>;
+/// Whether the executor counts as work of its context.
+inline constexpr outstanding_work_t outstanding_work{};
+/// The type of `relationship`.
+using relationship_t =
+    property_value<beck::execution::relationship_t, beck::execution::relationship_t::fork_t,
+                   beck::execution::relationship_t::continuation_t>;
+/// Whether a function continues the caller: a hint without effect.
+inline constexpr relationship_t relationship{};
+
+/// The values of `mapping`.
+struct mapping_values {
+  struct thread_t {};
+  struct new_thread_t {};
+  struct other_t {};
+  static constexpr thread_t thread{};
+  static constexpr new_thread_t new_thread{};
+  static constexpr other_t other{};
+};
+/// The type of `mapping`.
+using mapping_t = property_value<mapping_values, mapping_values::thread_t,
+                                 mapping_values::new_thread_t, mapping_values::other_t>;
+/// What a function runs on: a thread.
+inline constexpr mapping_t mapping{};
+
+/// The values of `inline_exception_handling`.
+struct inline_exception_handling_values {
+  struct propagate_t {};
+  struct capture_t {};
+  struct terminate_t {};
+  static constexpr propagate_t propagate{};
+  static constexpr capture_t capture{};
+  static constexpr terminate_t terminate{};
+};
+/// The type of `inline_exception_handling`.
+using inline_exception_handling_t =
+    property_value<inline_exception_handling_values, inline_exception_handling_values::propagate_t,
+                   inline_exception_handling_values::capture_t,
+                   inline_exception_handling_values::terminate_t>;
+/// What becomes of an exception of a function that execute() runs inside the call.
+inline constexpr inline_exception_handling_t inline_exception_handling{};
+
+/// The type of `allocator`, or of `allocator(a)`.
+template <class Allocator>
+struct allocator_t {
+  /// Returns the property with a value, which has no effect.
+  template <class Other>
+  constexpr allocator_t<Other> operator()(const Other&) const noexcept {
+    return {};
+  }
+};
+/// The allocator of an executor: std::allocator.
+inline constexpr allocator_t<void> allocator{};
 
 }  // namespace execution
 
@@ -56,6 +128,14 @@ template <class E, class Property>
 concept prefers_itself = requires(const E& e, const Property& p) { e.prefer(p); };
 template <class E, class Property>
 concept answers_itself = requires(const E& e, const Property& p) { e.query(p); };
+
+template <class P>
+inline constexpr bool is_allocator = false;
+template <class Allocator>
+inline constexpr bool is_allocator<execution::allocator_t<Allocator>> = true;
+/// Properties that every executor has, so that it stays as it is.
+template <class P>
+concept changes_nothing = is_allocator<P> || std::is_same_v<P, execution::mapping_t::thread_t>;
 
 /// An executor whose execute() returns when the function has run, or was dropped: the result of
 /// `require(executor, execution::blocking.always)`. Requires that another thread runs the executor,
@@ -110,6 +190,8 @@ auto require(const E& executor, const First& first, const More&... more) {
     return BECK_ASIO::require(BECK_ASIO::require(executor, first), more...);
   } else if constexpr (facade::requires_itself<E, First>) {
     return executor.require(first);
+  } else if constexpr (facade::changes_nothing<First>) {
+    return executor;
   } else if constexpr (std::is_same_v<First, execution::blocking_t::always_t>) {
     return facade::blocking_executor<E>(executor);
   } else {
@@ -129,18 +211,60 @@ auto prefer(const E& executor, const First& first, const More&... more) {
     return beck::prefer(executor, first);
   }
 }
+namespace facade {
+
+template <class E>
+inline constexpr bool is_blocking = false;
+template <class E>
+inline constexpr bool is_blocking<blocking_executor<E>> = true;
+
+/// Returns a property of an executor that has no query() for it.
+template <class E, class Property>
+decltype(auto) property_of(const E& executor, const Property& property) {
+  if constexpr (execution::blocking_t::is_asked_by<Property>) {
+    if constexpr (is_blocking<E>)
+      return execution::blocking_t(execution::blocking_t::always);
+    else if constexpr (beck::detail::never_blocks<E>)
+      return execution::blocking_t(execution::blocking_t::never);
+    else
+      return execution::blocking_t(execution::blocking_t::possibly);
+  } else if constexpr (execution::outstanding_work_t::is_asked_by<Property>) {
+    if constexpr (beck::detail::tracks_work<E>)
+      return execution::outstanding_work_t(execution::outstanding_work_t::tracked);
+    else
+      return execution::outstanding_work_t(execution::outstanding_work_t::untracked);
+  } else if constexpr (execution::relationship_t::is_asked_by<Property>) {
+    return execution::relationship_t(execution::relationship_t::fork);
+  } else if constexpr (execution::mapping_t::is_asked_by<Property>) {
+    return execution::mapping_t(execution::mapping_t::thread);
+  } else if constexpr (execution::inline_exception_handling_t::is_asked_by<Property>) {
+    using handling = execution::inline_exception_handling_t;
+    if constexpr (std::is_convertible_v<decltype(executor.context()), beck::thread_pool&>) {
+      return handling(handling::terminate);
+    } else {
+      return handling(handling::capture);
+    }
+  } else if constexpr (is_allocator<Property>) {
+    return std::allocator<void>();
+  } else if constexpr (requires { executor.context(); }) {
+    static_assert(std::is_same_v<Property, execution::context_t>,
+                  "beck's executors have not got this property");
+    return executor.context();
+  } else {
+    return beck::query(executor, property);
+  }
+}
+
+}  // namespace facade
+
 /// Returns a property of the executor, for example the context that it belongs to, in its own type
 /// if the executor says so.
 template <class E, class Property>
 decltype(auto) query(const E& executor, const Property& property) {
   if constexpr (facade::answers_itself<E, Property>) {
     return executor.query(property);
-  } else if constexpr (requires { executor.context(); }) {
-    static_assert(std::is_same_v<Property, execution::context_t>,
-                  "of an executor of beck only the context can be asked for");
-    return executor.context();
   } else {
-    return beck::query(executor, property);
+    return facade::property_of(executor, property);
   }
 }
 

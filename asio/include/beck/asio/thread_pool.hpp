@@ -4,6 +4,7 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/asio/service.hpp>
 #include <beck/run/thread_pool.hpp>
 
 BECK_ASIO_BEGIN
