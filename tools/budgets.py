@@ -18,15 +18,15 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5110
-ECHO_LINES_MAX = 5660
-UMBRELLA_LINES_MAX = 16120
+HEADER_LINES_MAX = 5130
+ECHO_LINES_MAX = 5680
+UMBRELLA_LINES_MAX = 16160
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
-# Under Asio's names programs expect parts of the standard library from headers. The facade's own lines are counted above
-# these, whose number depends on the library's version.
+# Under Asio's names programs expect parts of the standard library from headers, whose lines depend on the library's
+# version: the facade's own lines are counted above them.
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set")
 FACADE_ECHO_LINES_MAX = 13500

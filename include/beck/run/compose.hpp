@@ -116,6 +116,10 @@ class composed_op
     static_cast<Handler&&>(handler)(static_cast<A&&>(results)...);
   }
 
+ protected:
+  Implementation& implementation() noexcept { return implementation_; }
+  Handler& handler() noexcept { return handler_; }
+
  private:
   static constexpr bool only_keeps_handlers_result = detail::only_keeps_result<Handler>;
 

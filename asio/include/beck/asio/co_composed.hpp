@@ -12,11 +12,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/error.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/asio/token.hpp>
-#include <beck/run/compose.hpp>
 
 BECK_ASIO_BEGIN
 

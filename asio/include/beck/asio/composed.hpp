@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/token.hpp>
-#include <beck/run/compose.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -36,7 +36,7 @@ class composed_start {
 
  private:
   Implementation implementation_;
-  beck::detail::composed_initiation<Signature, Places> start_;
+  composed_initiation<Signature, Places> start_;
 };
 
 template <class... Signatures>

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/error.hpp>
 #include <beck/asio/token.hpp>
@@ -16,7 +17,6 @@
 
 BECK_ASIO_BEGIN
 
-using beck::async_connect;
 using beck::connect;
 
 namespace facade {
@@ -69,7 +69,7 @@ I connect_in_turn(beck::basic_stream_socket<Protocol, Executor>& socket, I at, c
   return end;
 }
 
-/// The steps of async_connect() with iterators.
+/// The steps of async_connect(). A terminal or partial request ends them, and closing the socket.
 template <class Socket, class I, class Condition>
 class connect_steps {
   using protocol = typename Socket::protocol_type;
@@ -83,31 +83,30 @@ class connect_steps {
 
   template <class Self>
   void operator()(Self& self) {
-    at_ = facade::next_attempt<protocol>(condition_, error_code(), at_, end_);
-    if (at_ == end_) {
-      self.complete(error::not_found, end_);
-    } else {
-      attempt(self);
-    }
+    self.reset_cancellation_state(enable_partial_cancellation());
+    go_on(self, error_code(), error::not_found);
   }
   template <class Self>
   void operator()(Self& self, const error_code& ec) {
-    if (!ec || !socket_->is_open()) {  // closed: cancelled by the program
-      self.complete(ec ? error_code(error::operation_aborted) : ec, ec ? end_ : at_);
-      return;
-    }
-    ++at_;
-    at_ = facade::next_attempt<protocol>(condition_, ec, at_, end_);
-    if (at_ == end_) {
-      self.complete(ec, end_);
+    if (!socket_->is_open() || (ec && !!self.cancelled())) {
+      self.complete(error::operation_aborted, at_);
+    } else if (!ec) {
+      self.complete(ec, at_);
     } else {
-      attempt(self);
+      ++at_;
+      go_on(self, ec, ec);
     }
   }
 
  private:
+  /// Tries the next endpoint, and ends with `none` if there is none.
   template <class Self>
-  void attempt(Self& self) {
+  void go_on(Self& self, const error_code& last, const error_code& none) {
+    at_ = facade::next_attempt<protocol>(condition_, last, at_, end_);
+    if (at_ == end_) {
+      self.complete(none, end_);
+      return;
+    }
     Socket& socket = *socket_;  // `self` moves this object away
     const auto next = static_cast<typename protocol::endpoint>(*at_);
     error_code ignored;
@@ -144,7 +143,99 @@ class with_endpoint {
 template <class Range>
 using range_iterator = std::decay_t<decltype(std::declval<const Range&>().begin())>;
 
+/// The initiation of async_connect() with a range, of which it keeps a copy.
+template <class Socket>
+class range_connect_initiation {
+  using endpoint = typename Socket::endpoint_type;
+
+ public:
+  explicit range_connect_initiation(Socket& socket) noexcept : socket_(&socket) {}
+  any_io_executor get_executor() const noexcept { return any_io_executor(socket_->get_executor()); }
+
+  template <class Handler, class Range, class Condition>
+  void operator()(Handler&& handler, std::shared_ptr<const Range> kept, Condition condition) const {
+    const Range& range = *kept;
+    with_endpoint<endpoint, Range, std::decay_t<Handler>> passed(static_cast<Handler&&>(handler),
+                                                                 std::move(kept));
+    using iterator = range_iterator<Range>;
+    using steps = connect_steps<Socket, iterator, Condition>;
+    compose_function<decltype(passed), void(error_code, iterator)>()(
+        steps(*socket_, range.begin(), range.end(), std::move(condition)), passed, *socket_);
+  }
+
+ private:
+  Socket* socket_;
+};
+
+/// Endpoints, as a range or from an iterator on whose default is the end.
+template <class E, class Protocol>
+concept endpoints = beck::detail::endpoint_range<E, typename Protocol::endpoint> ||
+                    (endpoint_iterator<E, Protocol> && std::is_default_constructible_v<E>);
+/// The iterator over them.
+template <class E>
+struct endpoints_iterator {
+  using type = E;
+};
+template <class E>
+  requires requires(const E& all) { all.begin(); }
+struct endpoints_iterator<E> {
+  using type = range_iterator<E>;
+};
+/// Whether T is a token that follows endpoints, and no condition or iterator.
+template <class T, class E, class Protocol>
+concept connect_token =
+    !any_condition<std::decay_t<T>, typename endpoints_iterator<E>::type, Protocol> &&
+    !std::is_same_v<std::decay_t<T>, E>;
+
+struct connect_function {
+  template <class Protocol, class Executor>
+  using socket = beck::basic_stream_socket<Protocol, Executor>;
+
+  template <class Protocol, class Executor, endpoint_iterator<Protocol> I,
+            any_condition<I, Protocol> Condition,
+            class Token = beck::default_completion_token_t<Executor>>
+  auto operator()(socket<Protocol, Executor>& to, I begin, I end, Condition condition,
+                  Token&& token = Token()) const {
+    using steps = connect_steps<socket<Protocol, Executor>, I, Condition>;
+    return compose_function<Token, void(error_code, I)>()(
+        steps(to, std::move(begin), std::move(end), std::move(condition)), token, to);
+  }
+  template <class Protocol, class Executor, endpoint_iterator<Protocol> I,
+            connect_token<I, Protocol> Token = beck::default_completion_token_t<Executor>>
+  auto operator()(socket<Protocol, Executor>& to, I begin, I end, Token&& token = Token()) const {
+    return (*this)(to, std::move(begin), std::move(end), beck::detail::any_endpoint(),
+                   static_cast<Token&&>(token));
+  }
+  template <class Protocol, class Executor, endpoints<Protocol> E,
+            any_condition<typename endpoints_iterator<E>::type, Protocol> Condition,
+            class Token = beck::default_completion_token_t<Executor>>
+  auto operator()(socket<Protocol, Executor>& to, const E& all, Condition condition,
+                  Token&& token = Token()) const {
+    if constexpr (endpoint_iterator<E, Protocol>) {
+      return (*this)(to, all, E(), std::move(condition), static_cast<Token&&>(token));
+    } else {
+      return beck::async_initiate<Token, void(error_code, typename Protocol::endpoint)>(
+          range_connect_initiation<socket<Protocol, Executor>>(to), token,
+          std::make_shared<const E>(all), std::move(condition));
+    }
+  }
+  template <class Protocol, class Executor, endpoints<Protocol> E,
+            connect_token<E, Protocol> Token = beck::default_completion_token_t<Executor>>
+  auto operator()(socket<Protocol, Executor>& to, const E& all, Token&& token = Token()) const {
+    return (*this)(to, all, beck::detail::any_endpoint(), static_cast<Token&&>(token));
+  }
+};
+
 }  // namespace facade
+
+/// Starts connecting to the first of the endpoints that accepts, and that a condition does not leave
+/// out. Parameters: the socket; a range, which is copied, or two iterators; perhaps a condition,
+/// which returns whether to try an endpoint, or moves an iterator on; perhaps a token. It takes
+/// (error_code, endpoint), with iterators (error_code, iterator): the end if none accepted. Requires
+/// that the socket and what iterators point to live until then. Cancellation: terminal and partial
+/// requests, and closing the socket, end it with operation_aborted. An object, so that
+/// argument-dependent lookup does not find beck's functions beside it.
+inline constexpr facade::connect_function async_connect{};
 
 /// Connects to the first endpoint from `begin` on that accepts, and that `condition` does not leave
 /// out. Blocks. Returns its iterator, `end` after an error.
@@ -195,47 +286,6 @@ typename Protocol::endpoint connect(beck::basic_stream_socket<Protocol, Executor
   const auto found = BECK_ASIO::connect(socket, endpoints, std::move(condition), ec);
   if (ec) throw system_error(ec, "connect");
   return found;
-}
-
-/// Starts connecting to the first endpoint from `begin` on that accepts, and that `condition` does
-/// not leave out. `token` takes (error_code, I): its iterator, `end` after an error. Requires that
-/// the socket and what the iterators point to live until then.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I,
-          facade::any_condition<I, Protocol> Condition, class Token = beck::deferred_t>
-auto async_connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end,
-                   Condition condition, Token&& token = Token()) {
-  using steps = facade::connect_steps<beck::basic_stream_socket<Protocol, Executor>, I, Condition>;
-  return beck::async_compose<Token, void(error_code, I)>(
-      steps(socket, begin, end, std::move(condition)), token, socket);
-}
-/// As above, without a condition.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I,
-          class Token = beck::deferred_t>
-  requires(!facade::any_condition<std::decay_t<Token>, I, Protocol>)
-auto async_connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end,
-                   Token&& token = Token()) {
-  return BECK_ASIO::async_connect(socket, begin, end, beck::detail::any_endpoint(),
-                                  static_cast<Token&&>(token));
-}
-/// As beck::async_connect(), with a condition that moves an iterator of the range on. The range is
-/// copied.
-template <class Protocol, class Executor,
-          beck::detail::endpoint_range<typename Protocol::endpoint> Range,
-          facade::moving_condition<facade::range_iterator<Range>> Condition,
-          class Token = beck::deferred_t>
-auto async_connect(beck::basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
-                   Condition condition, Token&& token = Token()) {
-  using endpoint = typename Protocol::endpoint;
-  return beck::async_initiate<Token, void(error_code, endpoint)>(
-      [&socket](auto&& handler, std::shared_ptr<const Range> kept, Condition moves) {
-        using handler_type = std::decay_t<decltype(handler)>;
-        const Range& range = *kept;
-        BECK_ASIO::async_connect(
-            socket, range.begin(), range.end(), std::move(moves),
-            facade::with_endpoint<endpoint, Range, handler_type>(
-                handler_type(static_cast<decltype(handler)&&>(handler)), std::move(kept)));
-      },
-      token, std::make_shared<const Range>(endpoints), std::move(condition));
 }
 
 BECK_ASIO_END

@@ -33,12 +33,10 @@ namespace facade {
 /// Returns the executor of a token that is passed without a place: its own, else the default.
 template <class T>
 any_io_executor executor_of_token(const T& token) {
-  if constexpr (beck::detail::has_associated_executor<T>) {
-    return any_io_executor(beck::get_associated_executor(token));
-  } else {
-    return facade::default_executor();
-  }
+  const any_io_executor own(beck::get_associated_executor(token));
+  return own ? own : facade::default_executor();
 }
+
 }  // namespace facade
 
 /// Queues a function on its associated executor, by default that of the calling handler, and

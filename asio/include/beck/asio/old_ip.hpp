@@ -210,13 +210,6 @@ ip::basic_resolver_iterator<Protocol> connect(Socket& socket,
                                               ip::basic_resolver_iterator<Protocol> begin) {
   return BECK_ASIO::connect(socket, begin, ip::basic_resolver_iterator<Protocol>());
 }
-/// Starts connecting to the first endpoint from `begin` on that accepts. `token` takes (error_code,
-/// iterator).
-template <class Socket, class Protocol, class Token>
-auto async_connect(Socket& socket, ip::basic_resolver_iterator<Protocol> begin, Token&& token) {
-  return BECK_ASIO::async_connect(socket, begin, ip::basic_resolver_iterator<Protocol>(),
-                                  static_cast<Token&&>(token));
-}
 
 BECK_ASIO_END
 

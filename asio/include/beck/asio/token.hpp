@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/asio/async_result.hpp>
+#include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/interop/deferred_chain.hpp>
@@ -11,7 +12,6 @@
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/cancellation.hpp>
-#include <beck/run/compose.hpp>
 #include <beck/run/default_completion_token.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/redirect_error.hpp>
@@ -33,10 +33,6 @@ using beck::bind_immediate_executor;
 using beck::cancellation_signal;
 using beck::cancellation_slot;
 using beck::cancellation_slot_binder;
-using beck::cancellation_state;
-using beck::cancellation_type;
-/// Asio's other name for it.
-using cancellation_type_t = beck::cancellation_type;
 using beck::completion_handler_for;
 using beck::completion_signature_of_t;
 using beck::completion_token_for;
@@ -81,54 +77,6 @@ void async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
   static_cast<Initiation&&>(initiation)(std::decay_t<Token>(static_cast<Token&&>(token)),
                                         static_cast<Args&&>(args)...);
 }
-
-namespace facade {
-
-/// A filter of cancellation_state: passes the types on unless none of them is in `Mask`.
-template <unsigned Mask>
-struct cancellation_filter {
-  /// Returns `type`, or none.
-  constexpr cancellation_type operator()(cancellation_type type) const noexcept {
-    return passed(type);
-  }
-  /// Returns the filter as cancellation_state takes it.
-  constexpr operator cancellation_state::filter_function() const noexcept { return &passed; }
-
- private:
-  static constexpr cancellation_type passed(cancellation_type type) noexcept {
-    return !(type & static_cast<cancellation_type>(Mask)) ? cancellation_type::none : type;
-  }
-};
-
-}  // namespace facade
-
-/// The filter that passes nothing.
-using disable_cancellation = facade::cancellation_filter<0>;
-/// The filter that passes what includes terminal.
-using enable_terminal_cancellation = facade::cancellation_filter<1>;
-/// The filter that passes what includes terminal or partial.
-using enable_partial_cancellation = facade::cancellation_filter<3>;
-/// The filter that passes everything.
-using enable_total_cancellation = facade::cancellation_filter<7>;
-
-namespace facade {
-
-template <class Token, class Signature>
-struct compose_function {
-  template <class Implementation, class... Places>
-  auto operator()(Implementation&& implementation, std::type_identity_t<Token>& token,
-                  Places&&... places) const {
-    return beck::async_compose<Token, Signature>(static_cast<Implementation&&>(implementation),
-                                                 token, static_cast<Places&&>(places)...);
-  }
-};
-
-}  // namespace facade
-
-/// Starts a composed operation, as beck::async_compose(). An object, so that argument-dependent
-/// lookup does not find beck's function beside it.
-template <class Token, class Signature>
-inline constexpr facade::compose_function<Token, Signature> async_compose{};
 
 /// The token that drops the result, an exception of a coroutine too, as in Asio.
 struct detached_t : beck::detail::may_be_default<detached_t> {
