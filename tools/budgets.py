@@ -18,9 +18,9 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5130
-ECHO_LINES_MAX = 5680
-UMBRELLA_LINES_MAX = 16160
+HEADER_LINES_MAX = 5290
+ECHO_LINES_MAX = 5840
+UMBRELLA_LINES_MAX = 16360
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
@@ -29,8 +29,8 @@ REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", 
 # version: the facade's own lines are counted above them.
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set")
-FACADE_ECHO_LINES_MAX = 13500
-FACADE_LINES_MAX = 15200
+FACADE_ECHO_LINES_MAX = 14200
+FACADE_LINES_MAX = 15400
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 

@@ -30,7 +30,7 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 # The layers of the headers in include/beck/detail.
 DETAIL = {
     "base": """
-        checked_result fixed_text functions intrusive_list deferred_init ref_count text_sink
+        bytes_readable checked_result fixed_text functions intrusive_list deferred_init ref_count text_sink
         opaque_value
     """,
     "run": """

@@ -220,9 +220,10 @@ CONFORMANCE_ON(::beck::test::kernel, "a channel starts with the default token of
   asio::co_spawn(
       context,
       [&]() -> asio::awaitable<void> {
-        CHECK(co_await results.async_send({}, 1) == std::tuple(asio::error_code()));
+        const asio::error_code ok;
+        CHECK(co_await results.async_send(ok, 1) == std::tuple(ok));
         const int n = std::get<1>(co_await results.async_receive());
-        co_await values.async_send({}, 20);
+        co_await values.async_send(ok, 20);
         co_await turns.async_send();
         co_await turns.async_receive();
         sum = n + co_await values.async_receive();

@@ -79,8 +79,9 @@ CONFORMANCE_ON(::beck::test::kernel, "async_compose in a coroutine ends with it"
       context,
       [&]() -> asio::awaitable<void> {
         try {
+          timer_steps<> steps{&timer, {}};
           co_await asio::async_compose<const asio::use_awaitable_t<>, void(asio::error_code, int)>(
-              timer_steps<>{&timer, {}}, asio::use_awaitable, timer);
+              steps, asio::use_awaitable, timer);
         } catch (const asio::system_error& e) {
           thrown = e.code();
         }

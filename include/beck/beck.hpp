@@ -83,6 +83,7 @@
 #include <beck/net/local_datagram.hpp>
 #include <beck/net/local_endpoint.hpp>
 #include <beck/net/local_pair.hpp>
+#include <beck/net/message_flags.hpp>
 #include <beck/net/multicast.hpp>
 #include <beck/net/name_error.hpp>
 #include <beck/net/resolver.hpp>

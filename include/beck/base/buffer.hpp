@@ -88,6 +88,10 @@ concept single_buffer = std::convertible_to<const B&, const_buffer>;
 template <class B>
 concept single_mutable_buffer = std::convertible_to<const B&, mutable_buffer>;
 
+/// A sequence of no buffers, with which a transfer waits until it could move bytes.
+template <class B>
+concept waits_instead = requires { requires B::waits_for_readiness; };
+
 }  // namespace detail
 
 /// Returns the position of the first buffer of a sequence. A single buffer is a sequence of one.

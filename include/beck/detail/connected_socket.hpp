@@ -49,6 +49,21 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     this->assign(protocol, handle);
   }
 
+  /// As the three above, on `executor`.
+  basic_connected_socket(const Executor& executor, const Protocol& protocol)
+      : basic_connected_socket(executor) {
+    this->open(protocol);
+  }
+  basic_connected_socket(const Executor& executor, const endpoint_type& endpoint)
+      : basic_connected_socket(executor) {
+    this->open(endpoint.protocol());
+    this->bind(endpoint);
+  }
+  basic_connected_socket(const Executor& executor, const Protocol& protocol, int handle)
+      : basic_connected_socket(executor) {
+    this->assign(protocol, handle);
+  }
+
   /// Connects to `endpoint`, and opens the socket first if it is closed. Completes with
   /// (error_code): the errors of socket(2) and connect(2), such as connection_refused,
   /// host_unreachable and timed_out. The endpoint is copied.
@@ -95,6 +110,21 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     error_code ec;
     shutdown(what, ec);
     throw_if(ec, "shutdown");
+  }
+
+  /// Returns whether the next byte to be received is at the mark of urgent data. Source:
+  /// sockatmark(3).
+  bool at_mark(error_code& ec) const noexcept {
+    int mark = 0;
+    this->control(0x8905, &mark, ec);
+    return mark != 0;
+  }
+  /// As above. Throws io_error on failure.
+  bool at_mark() const {
+    error_code ec;
+    const bool is_there = at_mark(ec);
+    throw_if(ec, "at_mark");
+    return is_there;
   }
 
   /// Returns the endpoint of the peer; a default one on failure. Errors: not_connected;

@@ -9,12 +9,13 @@
 
 namespace beck::detail {
 
-/// An option whose level and name depend on the version of IP: 2 or 10, as in socket(2).
+/// An option whose level and name depend on the version of IP: 2 or 10, as in socket(2). Options of
+/// a program that take any protocol (protocol_option) are none.
 template <class Option>
 concept family_option = requires(const Option& option, int family) {
   option.level(family);
   option.name(family);
-};
+} && !requires(const Option& option, void (*anything)()) { option.level(anything); };
 
 /// Options of UDP sockets; ip::udp inherits the names. Source: udp(7). Kernels without them (before
 /// Linux 4.18 and 5.0) and simulated ones fail with error::no_protocol_option.

@@ -72,6 +72,17 @@ class io_object {
   /// bad_descriptor if closed; operation_not_supported if `mode` is false.
   void native_non_blocking(bool mode, error_code& ec) noexcept;
 
+  /// Performs a request of the descriptor's protocol or device: ioctl(2) with the number
+  /// command.name() and the argument command.data(). Errors: bad_descriptor if closed; those of
+  /// ioctl(2). Simulated contexts know bytes_readable only.
+  template <class Command>
+  void io_control(Command& command, error_code& ec) {
+    control(static_cast<unsigned long>(command.name()), command.data(), ec);
+  }
+  /// As above. Throws io_error on failure.
+  template <class Command>
+  void io_control(Command& command);
+
   /// Returns the slot to open a descriptor in; after a move from this object that is a fresh slot.
   /// socket_calls::openable() tells whether the slot may be opened. For the library.
   descriptor* slot_to_open() noexcept;
@@ -99,6 +110,9 @@ class io_object {
   /// Returns the number of bytes that a read would return now (FIONREAD); 0 with an error.
   std::size_t readable_bytes(error_code& ec) const noexcept;
 
+  /// Performs ioctl(2), as io_control().
+  void control(unsigned long request, void* argument, error_code& ec) const noexcept;
+
   descriptor* descriptor_;
 
  private:
@@ -121,5 +135,12 @@ void throw_if(const error_code& ec, const char* what, const Endpoint&... at) {
 }
 
 }  // namespace functions
+
+template <class Command>
+void io_object::io_control(Command& command) {
+  error_code ec;
+  io_control(command, ec);
+  detail::throw_if(ec, "io_control");
+}
 
 }  // namespace beck::detail

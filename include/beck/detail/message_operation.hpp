@@ -88,7 +88,7 @@ class [[nodiscard]] message_operation : public operation {
       const const_buffer part(*at);
       if (part.size() == 0) continue;
       if (count == room) {
-        header_.part_count = static_cast<std::size_t>(-1);
+        header_.part_count = of_stream_ ? count : static_cast<std::size_t>(-1);
         return;
       }
       parts[count].data = const_cast<void*>(part.data());

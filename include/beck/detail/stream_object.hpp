@@ -25,10 +25,14 @@ class stream_object : public io_object {
   transfer_operation async_read_some(mutable_buffer buffer) noexcept {
     return {op_kind::receive, descriptor_, buffer.data(), buffer.size()};
   }
+  /// Completes when there is data, without receiving any.
+  transfer_operation async_read_some(waits_instead auto) noexcept {
+    return {op_kind::wait_read, descriptor_, nullptr, 0};
+  }
   /// Receives at least one byte into a sequence of buffers, of which the first 16 that are not
   /// empty are used. Completes as the read into one buffer does.
   template <mutable_buffer_sequence S>
-    requires(!single_mutable_buffer<S>)
+    requires(!single_mutable_buffer<S> && !waits_instead<S>)
   vector_operation async_read_some(const S& buffers) noexcept {
     return {op_kind::receive_vector, descriptor_, buffers};
   }
@@ -48,10 +52,14 @@ class stream_object : public io_object {
   transfer_operation async_write_some(const_buffer buffer) noexcept {
     return {op_kind::send, descriptor_, const_cast<void*>(buffer.data()), buffer.size()};
   }
+  /// Completes when there is room, without sending anything.
+  transfer_operation async_write_some(waits_instead auto) noexcept {
+    return {op_kind::wait_write, descriptor_, nullptr, 0};
+  }
   /// Sends at least one byte of a sequence of buffers, of which the first 16 that are not empty are
   /// used. Completes as the write from one buffer does.
   template <const_buffer_sequence S>
-    requires(!single_buffer<S>)
+    requires(!single_buffer<S> && !waits_instead<S>)
   vector_operation async_write_some(const S& buffers) noexcept {
     return {op_kind::send_vector, descriptor_, buffers};
   }

@@ -3,6 +3,7 @@
 // input, an inherited pipe or socket, an eventfd), with Asio's interface.
 #pragma once
 
+#include <beck/detail/bytes_readable.hpp>
 #include <beck/detail/descriptor_stream.hpp>
 
 namespace beck {
@@ -12,6 +13,8 @@ namespace posix {
 struct descriptor_base {
   /// The event that wait() and async_wait() wait for.
   enum wait_type { wait_read, wait_write, wait_error };
+  /// FIONREAD, for io_control(): the number of bytes that a read would return now.
+  using bytes_readable = detail::bytes_readable_command;
 };
 
 /// A byte stream in one or both directions, as the descriptor allows: a transfer in the other
@@ -35,6 +38,13 @@ class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>
   template <detail::other_executor<Executor> Other>
   basic_stream_descriptor(basic_stream_descriptor<Other>&& other) noexcept
       : base(static_cast<detail::basic_descriptor_stream<Other>&&>(other)) {}
+
+  /// The object itself, for templates that also take streams in layers.
+  using lowest_layer_type = basic_stream_descriptor;
+  /// Returns the object.
+  lowest_layer_type& lowest_layer() noexcept { return *this; }
+  /// As above.
+  const lowest_layer_type& lowest_layer() const noexcept { return *this; }
 
   /// Completes when the descriptor is readable, writable, or has an error or a hang-up, without
   /// transferring anything. A wait takes its turn among the reads or writes of its direction.

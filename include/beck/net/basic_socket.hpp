@@ -9,6 +9,17 @@
 
 namespace beck {
 
+namespace detail {
+
+/// An option of a program that is asked with the protocol, as Asio's options are.
+template <class Option, class Protocol>
+concept protocol_option = requires(const Option& option, const Protocol& protocol) {
+  option.level(protocol);
+  option.name(protocol);
+};
+
+}  // namespace detail
+
 /// The common base of sockets and acceptors. Requires: Protocol has endpoint, family(), type(),
 /// protocol(). Base is io_object or stream_object.
 /// Thread, cancellation, lifetime: as io_object. A function without `ec` throws io_error on
@@ -92,12 +103,19 @@ class basic_socket : public Base, public socket_base {
     detail::throw_if(ec, "bind", endpoint);
   }
 
-  /// Sets an option (net/socket_option.hpp). Errors: those of setsockopt(2), such as
-  /// no_protocol_option.
+  /// Sets an option (net/socket_option.hpp), or one of a program's own: a class with level(),
+  /// name(), data() and size(), with or without a parameter for the protocol. Errors: those of
+  /// setsockopt(2), such as no_protocol_option.
   template <class Option>
   void set_option(const Option& option, error_code& ec) noexcept {
-    detail::socket_calls::set_option(*this->descriptor_, option.level(), option.name(),
-                                     option.data(), option.size(), ec);
+    if constexpr (detail::protocol_option<Option, Protocol>) {
+      const Protocol p = own_protocol();
+      detail::socket_calls::set_option(*this->descriptor_, option.level(p), option.name(p),
+                                       option.data(p), option.size(p), ec);
+    } else {
+      detail::socket_calls::set_option(*this->descriptor_, option.level(), option.name(),
+                                       option.data(), option.size(), ec);
+    }
   }
   /// As above, and throws on failure.
   template <class Option>
@@ -109,8 +127,15 @@ class basic_socket : public Base, public socket_base {
   /// Reads an option into `option`. Errors: those of getsockopt(2), such as no_protocol_option.
   template <class Option>
   void get_option(Option& option, error_code& ec) const noexcept {
-    detail::socket_calls::get_option(*this->descriptor_, option.level(), option.name(),
-                                     option.data(), option.size(), ec);
+    if constexpr (detail::protocol_option<Option, Protocol>) {
+      const Protocol p = own_protocol();
+      const std::size_t bytes = detail::socket_calls::get_option(
+          *this->descriptor_, option.level(p), option.name(p), option.data(p), option.size(p), ec);
+      if (!ec) option.resize(p, bytes);
+    } else {
+      detail::socket_calls::get_option(*this->descriptor_, option.level(), option.name(),
+                                       option.data(), option.size(), ec);
+    }
   }
   /// As above, and throws on failure.
   template <class Option>
@@ -174,6 +199,18 @@ class basic_socket : public Base, public socket_base {
   ~basic_socket() = default;
 
  private:
+  /// Returns the protocol of the open socket, for options that ask for it.
+  Protocol own_protocol() const noexcept {
+    if constexpr (requires { Protocol::v6(); }) {
+      error_code ec;
+      constexpr Protocol v6 = Protocol::v6();
+      return detail::socket_calls::family_of(*this->descriptor_, ec) == v6.family()
+                 ? v6
+                 : Protocol::v4();
+    } else {
+      return Protocol();
+    }
+  }
   static detail::op_kind kind_of(wait_type what) noexcept {
     return what == socket_base::wait_read    ? detail::op_kind::wait_read
            : what == socket_base::wait_write ? detail::op_kind::wait_write

@@ -45,8 +45,7 @@ class basic_datagram_socket
  public:
   /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
-  /// Flags of a transfer, combined with |.
-  using message_flags = int;
+  using message_flags = socket_base::message_flags;
   /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
@@ -54,9 +53,6 @@ class basic_datagram_socket
   };
   /// The socket itself, for templates that also take streams in layers.
   using lowest_layer_type = basic_datagram_socket;
-
-  static constexpr message_flags message_peek = 2;          ///< leaves the datagram there
-  static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
 
   using base::base;
 
@@ -119,8 +115,11 @@ class basic_datagram_socket
   template <mutable_buffer_sequence B>
   auto async_receive_from(const B& buffers, endpoint_type& sender,
                           message_flags flags = 0) noexcept {
-    return detail::receive_from_operation<endpoint_type, detail::message_parts<B>>(
-        this->descriptor_, buffers, sender, flags, detail::cuts_datagrams<Protocol>);
+    if constexpr (detail::waits_instead<B>)
+      return wait_for(detail::op_kind::wait_read);
+    else
+      return detail::receive_from_operation<endpoint_type, detail::message_parts<B>>(
+          this->descriptor_, buffers, sender, flags, detail::cuts_datagrams<Protocol>);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <mutable_buffer_sequence B, class Token>
@@ -139,9 +138,12 @@ class basic_datagram_socket
   /// async_receive_from().
   template <mutable_buffer_sequence B>
   auto async_receive(const B& buffers, message_flags flags = 0) noexcept {
-    return detail::plain_message_operation<detail::message_parts<B>>(
-        detail::op_kind::receive_message, this->descriptor_, buffers, flags,
-        detail::cuts_datagrams<Protocol>);
+    if constexpr (detail::waits_instead<B>)
+      return wait_for(detail::op_kind::wait_read);
+    else
+      return detail::plain_message_operation<detail::message_parts<B>>(
+          detail::op_kind::receive_message, this->descriptor_, buffers, flags,
+          detail::cuts_datagrams<Protocol>);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <mutable_buffer_sequence B, class Token>
@@ -161,8 +163,11 @@ class basic_datagram_socket
   template <const_buffer_sequence B>
   auto async_send_to(const B& buffers, const endpoint_type& destination,
                      message_flags flags = 0) noexcept {
-    return detail::send_to_operation<endpoint_type, detail::message_parts<B>>(
-        this->descriptor_, buffers, destination, flags);
+    if constexpr (detail::waits_instead<B>)
+      return wait_for(detail::op_kind::wait_write);
+    else
+      return detail::send_to_operation<endpoint_type, detail::message_parts<B>>(
+          this->descriptor_, buffers, destination, flags);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <const_buffer_sequence B, class Token>
@@ -180,8 +185,11 @@ class basic_datagram_socket
   /// Sends the buffers as one datagram to the peer of a connected socket. Else as async_send_to().
   template <const_buffer_sequence B>
   auto async_send(const B& buffers, message_flags flags = 0) noexcept {
-    return detail::plain_message_operation<detail::message_parts<B>>(
-        detail::op_kind::send_message, this->descriptor_, buffers, flags);
+    if constexpr (detail::waits_instead<B>)
+      return wait_for(detail::op_kind::wait_write);
+    else
+      return detail::plain_message_operation<detail::message_parts<B>>(
+          detail::op_kind::send_message, this->descriptor_, buffers, flags);
   }
   /// As above. `token` takes (error_code, std::size_t).
   template <const_buffer_sequence B, class Token>
@@ -281,6 +289,11 @@ class basic_datagram_socket
   detail::descriptor* slot() noexcept { return this->descriptor_; }
 
  private:
+  /// Completes when the socket is ready, without moving a datagram.
+  detail::transfer_operation wait_for(detail::op_kind readiness) noexcept {
+    return {readiness, this->descriptor_, nullptr, 0};
+  }
+
   template <class Op>
   std::size_t now(Op&& op, error_code& ec) {
     op.result = this->perform_now(op);

@@ -195,6 +195,11 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
       : basic_socket_acceptor(context) {
     this->open(protocol);
   }
+  /// As above, on `executor`.
+  basic_socket_acceptor(const Executor& executor, const Protocol& protocol)
+      : basic_socket_acceptor(executor) {
+    this->open(protocol);
+  }
   /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at
   /// once. Throws io_error.
   basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse = true)
@@ -209,6 +214,12 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Takes over a listening descriptor (socket activation): see assign(). Throws io_error.
   basic_socket_acceptor(io_context& context, const Protocol& protocol, int handle)
       : basic_socket_acceptor(context) {
+    this->assign(protocol, handle);
+  }
+
+  /// As above, on `executor`.
+  basic_socket_acceptor(const Executor& executor, const Protocol& protocol, int handle)
+      : basic_socket_acceptor(executor) {
     this->assign(protocol, handle);
   }
 

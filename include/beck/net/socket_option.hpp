@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include <beck/detail/bytes_readable.hpp>
+
 namespace beck {
 
 /// An option whose value is one int. Level and name as in setsockopt(2). A value.
@@ -155,6 +157,24 @@ struct socket_base {
   using reuse_port = boolean_option<1, 15>;
   /// SO_RCVLOWAT: the bytes that must be there before the socket is readable.
   using receive_low_watermark = integer_option<1, 18>;
+
+  /// SO_SNDLOWAT: which Linux does not change.
+  using send_low_watermark = integer_option<1, 19>;
+  /// SO_DEBUG: debugging information is recorded; needs privileges.
+  using debug = boolean_option<1, 1>;
+  /// SO_DONTROUTE: sends only to directly connected hosts.
+  using do_not_route = boolean_option<1, 5>;
+  /// SO_OOBINLINE: urgent data is received in its place among the rest.
+  using out_of_band_inline = boolean_option<1, 10>;
+  /// FIONREAD, for io_control(): the number of bytes that a read would return now.
+  using bytes_readable = detail::bytes_readable_command;
+
+  /// Flags of a transfer, combined with |: MSG_ values. Source: recv(2), send(2).
+  using message_flags = int;
+  static constexpr message_flags message_peek = 2;           ///< leaves the data there
+  static constexpr message_flags message_out_of_band = 1;    ///< urgent data
+  static constexpr message_flags message_do_not_route = 4;   ///< only to directly connected hosts
+  static constexpr message_flags message_end_of_record = 8;  ///< ends a record; not for TCP
 
   /// The argument of shutdown().
   enum shutdown_type : int {

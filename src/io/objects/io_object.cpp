@@ -271,6 +271,12 @@ std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
 }
 
+void io_object::control(unsigned long request, void* argument, error_code& ec) const noexcept {
+  flush_sends();
+  const descriptor& d = *descriptor_;
+  ec = make_error(d.fd < 0 ? -EBADF : d.loop->sys().control(d.fd, request, argument));
+}
+
 // --- synchronous operations: the system calls of the attempts, on the caller's thread ------------
 
 /// Makes the system call of `op`, again until a composed transfer is complete. Waits with poll(2)

@@ -48,6 +48,9 @@ class sim_pipe {
   void cut() noexcept { sent_ = arrived_; }
   /// Reads bytes that have arrived. Requires bytes <= readable().
   void receive(char* data, std::size_t bytes) noexcept;
+  /// Copies bytes that have arrived, from `from` bytes behind the next one that is read. Requires
+  /// from + bytes <= readable().
+  void copy(std::size_t from, char* data, std::size_t bytes) const noexcept;
   void acknowledge() noexcept { acknowledged_ = read_; }
 
  private:

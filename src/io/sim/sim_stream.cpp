@@ -300,11 +300,16 @@ void sim_pipe::send(const char* data, std::size_t bytes) {
 }
 
 void sim_pipe::receive(char* data, std::size_t bytes) noexcept {
-  if (bytes == 0) return;
-  const std::size_t first = std::min(bytes, ring_.size() - at(read_));
-  std::memcpy(data, &ring_[at(read_)], first);
-  if (first < bytes) std::memcpy(data + first, ring_.data(), bytes - first);
+  copy(0, data, bytes);
   read_ += bytes;
+}
+
+void sim_pipe::copy(std::size_t from, char* data, std::size_t bytes) const noexcept {
+  if (bytes == 0) return;
+  const std::size_t begin = at(read_ + from);
+  const std::size_t first = std::min(bytes, ring_.size() - begin);
+  std::memcpy(data, &ring_[begin], first);
+  if (first < bytes) std::memcpy(data + first, ring_.data(), bytes - first);
 }
 
 }  // namespace beck::detail

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <new>
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <beck/base/assert.hpp>
@@ -192,6 +193,13 @@ int sim_system::available(int fd) noexcept {
   });
 }
 
+int sim_system::control(int fd, unsigned long request, void* argument) noexcept {
+  if (request != FIONREAD) return -ENOTTY;
+  const int bytes = available(fd);
+  if (bytes >= 0) *static_cast<int*>(argument) = bytes;
+  return std::min(bytes, 0);
+}
+
 int sim_system::pending_error(int fd) noexcept {
   return on(sim_note::pending_error, fd, [](sim_socket& s) { return -sim_network::take_error(s); });
 }
@@ -260,12 +268,25 @@ std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* par
   return send_vector(fd, parts, count);
 }
 
+/// Copies bytes of a stream without reading them: MSG_PEEK. Returns their number.
+static std::ptrdiff_t peek(const sim_pipe& in, const message_header& message) noexcept {
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < message.part_count; ++i) {
+    const io_vector& part = message.parts[i];
+    const std::size_t bytes = std::min(part.bytes, in.readable() - copied);
+    in.copy(copied, static_cast<char*>(part.data), bytes);
+    copied += bytes;
+  }
+  return static_cast<std::ptrdiff_t>(copied);
+}
+
 std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int flags) noexcept {
   const sim_socket* const socket = find(fd);
   if (socket != nullptr && !socket->datagram) {
     message.address_bytes = 0;
     message.control_bytes = 0;
     message.flags = 0;
+    if ((flags & MSG_PEEK) != 0 && socket->in.readable() != 0) return peek(socket->in, message);
     return read(fd, message.parts, message.part_count);
   }
   return on(sim_note::receive, fd,

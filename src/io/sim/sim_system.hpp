@@ -46,6 +46,7 @@ class sim_system final : public system {
                  std::size_t bytes) noexcept override;
   int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
   int available(int fd) noexcept override;
+  int control(int fd, unsigned long request, void* argument) noexcept override;
 
   int open_file(const char* path, unsigned flags, unsigned mode) noexcept override;
   std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,

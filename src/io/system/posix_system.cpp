@@ -129,6 +129,10 @@ int posix_system::available(int fd) noexcept {
   return result < 0 ? result : bytes;
 }
 
+int posix_system::control(int fd, unsigned long request, void* argument) noexcept {
+  return once(::ioctl(fd, request, argument));
+}
+
 std::ptrdiff_t posix_system::receive(int fd, void* data, std::size_t bytes) noexcept {
   return retried([=] { return ::recv(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT); });
 }

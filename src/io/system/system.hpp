@@ -95,6 +95,8 @@ class system {
   virtual int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept = 0;
   /// Returns the number of bytes that can be read without waiting.
   virtual int available(int fd) noexcept = 0;
+  /// Performs the request of a device: ioctl(2).
+  virtual int control(int fd, unsigned long request, void* argument) noexcept = 0;
 
   // Calls on files (open(2), pread(2), pwrite(2), fsync(2), ...). These wait for the device.
   /// Opens a file; `flags` are O_ values.

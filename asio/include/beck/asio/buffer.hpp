@@ -25,6 +25,17 @@ using beck::buffer_size;
 using beck::const_buffer;
 using beck::mutable_buffer;
 
+/// No buffer: a transfer with it waits until the object is ready, and moves no bytes. Asio's older
+/// form of async_wait().
+class null_buffers {
+ public:
+  using value_type = mutable_buffer;
+  using const_iterator = const mutable_buffer*;
+  static constexpr bool waits_for_readiness = true;
+  const_iterator begin() const noexcept { return nullptr; }
+  const_iterator end() const noexcept { return nullptr; }
+};
+
 /// The type of dynamic_buffer() of a string.
 template <class Character, class Traits, class Allocator>
 using dynamic_string_buffer = beck::dynamic_buffer_ref;

@@ -28,7 +28,7 @@ inline constexpr bool is_executor_v = executor<E>;
 template <class E>
 struct is_executor : std::bool_constant<executor<E>> {};
 
-/// A property of beck with a value, one of its nested types `Values`, so that query() can return it.
+/// A property of beck with a value, one of its nested types `Values`: what query() returns.
 template <class Property, class... Values>
 class property_value : public Property {
  public:

@@ -4,12 +4,21 @@
 
 #include <type_traits>
 
+// Programs use the names of the system that come with Asio's sockets.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <beck/asio/buffer.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/detail_names.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/asio/io_context.hpp>
 #include <beck/net/datagram_socket.hpp>
+#include <beck/net/message_flags.hpp>
 #include <beck/net/socket_acceptor.hpp>
 #include <beck/net/stream_socket.hpp>
 
