@@ -211,8 +211,8 @@ struct compose_function {
 }  // namespace facade
 
 /// Starts a composed operation, as beck::async_compose(). Its steps get terminal requests, until
-/// self.reset_cancellation_state(filter). An object, so that argument-dependent lookup does not find
-/// beck's function beside it.
+/// self.reset_cancellation_state(filter). An object, so that argument-dependent lookup does not
+/// find beck's function beside it.
 template <class Token, class Signature>
 inline constexpr facade::compose_function<Token, Signature> async_compose{};
 
