@@ -18,12 +18,12 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5290
-ECHO_LINES_MAX = 5840
-UMBRELLA_LINES_MAX = 16360
+HEADER_LINES_MAX = 5310
+ECHO_LINES_MAX = 5860
+UMBRELLA_LINES_MAX = 16390
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "per_context", "request", "router", "server", "static_files")
-REDIS_CLIENT_LINES_MAX = 7580  # typed replies: 3,500 of them are the tables of types
+REDIS_CLIENT_LINES_MAX = 7610  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
 # Under Asio's names programs expect parts of the standard library from headers, whose lines depend on the library's
 # version: the facade's own lines are counted above them.

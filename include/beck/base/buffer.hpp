@@ -22,6 +22,11 @@ class mutable_buffer {
   constexpr mutable_buffer() noexcept = default;
   /// Refers to `size` bytes at `data`.
   constexpr mutable_buffer(void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  /// Refers to the bytes of a span.
+  template <class Span>
+    requires requires(const Span& s) { s.subspan(0, s.size()); }
+  explicit constexpr mutable_buffer(const Span& span) noexcept
+      : data_(span.data()), size_(span.size() * sizeof(*span.data())) {}
 
   /// Returns the first byte.
   constexpr void* data() const noexcept { return data_; }
@@ -48,6 +53,11 @@ class const_buffer {
   constexpr const_buffer() noexcept = default;
   /// Refers to `size` bytes at `data`.
   constexpr const_buffer(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  /// Refers to the bytes of a span.
+  template <class Span>
+    requires requires(const Span& s) { s.subspan(0, s.size()); }
+  explicit constexpr const_buffer(const Span& span) noexcept
+      : data_(span.data()), size_(span.size() * sizeof(*span.data())) {}
   /// Converts from writable bytes.
   constexpr const_buffer(const mutable_buffer& b) noexcept : data_(b.data()), size_(b.size()) {}
 

@@ -100,6 +100,7 @@ struct context_stats {
 /// nothing that the context knows of (docs/observability.md).
 class io_context : public execution_context {
  public:
+  class strand;  ///< Asio's older form of a strand, which the facade of Asio defines
   /// How a receive into a small buffer waits on io_uring, when it is not known that there is data.
   enum class receive_arming : unsigned char {
     lazy,   ///< it goes to the kernel one turn later, behind the next sends

@@ -167,14 +167,12 @@ concept native_executor = requires(const E& e) {
 };
 
 /// An executor written by the user: `execute(f)` runs the callable once, now or later; copies
-/// compare equal; `context()` (optional) returns its execution_context.
+/// compare equal; `context()` (optional) returns its execution_context. Copies and == are asked for
+/// where one is stored, not here: if E is made from an any_io_executor, that asks this again.
 template <class E>
-concept user_executor =  // in this order: asking a class for its copies may ask this concept again
+concept user_executor =
     !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && !native_executor<E> &&
-    requires(const E& e, void (*f)()) { e.execute(f); } && std::is_copy_constructible_v<E> &&
-    requires(const E& e) {
-      { e == e } -> std::convertible_to<bool>;
-    };
+    requires(const E& e, void (*f)()) { e.execute(f); };
 
 }  // namespace detail
 
@@ -185,6 +183,8 @@ class any_io_executor {
  public:
   /// Makes an empty executor.
   any_io_executor() noexcept = default;
+  /// Makes an empty executor.
+  any_io_executor(std::nullptr_t) noexcept {}
   /// Takes over one reference if the executor is counted. For the library.
   any_io_executor(const detail::executor_table* table, void* self) noexcept
       : table_(table), self_(self) {}
@@ -200,6 +200,13 @@ class any_io_executor {
   template <detail::user_executor E>
     requires(!detail::native_executor<E>)
   any_io_executor(E executor);
+  /// Converts from an executor. Without memory for it, makes an empty one.
+  template <class E>
+  any_io_executor(const std::nothrow_t&, E executor) noexcept {
+    try {
+      *this = any_io_executor(static_cast<E&&>(executor));
+    } catch (const std::bad_alloc&) {}
+  }
 
   any_io_executor(const any_io_executor& other) noexcept
       : table_(detail::opaque_value(other.table_)), self_(detail::opaque_value(other.self_)) {
@@ -215,6 +222,12 @@ class any_io_executor {
   }
   ~any_io_executor() {
     if (table_ != nullptr && table_->release != nullptr) table_->release(self_);
+  }
+
+  /// Exchanges the executors.
+  void swap(any_io_executor& other) noexcept {
+    std::swap(table_, other.table_);
+    std::swap(self_, other.self_);
   }
 
   /// Returns whether it is not empty.
@@ -248,6 +261,10 @@ class any_io_executor {
   const detail::executor_table* table() const noexcept { return table_; }
   /// Returns the object of table()'s functions.
   void* target() const noexcept { return self_; }
+  /// Returns the user's executor inside, if it is an E; nullptr if not, and for executors of the
+  /// library, which are not stored. With void for E: the object of any executor.
+  template <class E>
+  E* target() const noexcept;
 
   friend bool operator==(const any_io_executor& a, const any_io_executor& b) noexcept {
     if (a.table_ != b.table_) return false;
@@ -339,9 +356,12 @@ class executor_box {
   static const executor_table table;
 
   static executor_box* make(E&& executor) {
+    static_assert(std::is_copy_constructible_v<E>, "copies of an executor are made");
+    static_assert(requires(const E& e) { e == e; }, "copies of an executor compare equal");
     void* block = allocate_block(sizeof(executor_box));
     return ::new (block) executor_box(static_cast<E&&>(executor));
   }
+  static E* executor_in(void* self) noexcept { return &from(self).executor_; }
 
  private:
   explicit executor_box(E&& executor) noexcept : executor_(static_cast<E&&>(executor)) {}
@@ -397,5 +417,17 @@ template <detail::user_executor E>
 any_io_executor::any_io_executor(E executor)
     : table_(&detail::executor_box<E>::table),
       self_(detail::executor_box<E>::make(static_cast<E&&>(executor))) {}
+
+template <class E>
+E* any_io_executor::target() const noexcept {
+  if constexpr (std::is_void_v<E>) {
+    return self_;
+  } else if constexpr (detail::user_executor<E>) {
+    const bool is_e = table_ == &detail::executor_box<E>::table;
+    return is_e ? detail::executor_box<E>::executor_in(self_) : nullptr;
+  } else {
+    return nullptr;
+  }
+}
 
 }  // namespace beck

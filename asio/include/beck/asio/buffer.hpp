@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <beck/asio/config.hpp>
 #include <beck/base/buffer.hpp>
@@ -35,13 +38,6 @@ class null_buffers {
   const_iterator begin() const noexcept { return nullptr; }
   const_iterator end() const noexcept { return nullptr; }
 };
-
-/// The type of dynamic_buffer() of a string.
-template <class Character, class Traits, class Allocator>
-using dynamic_string_buffer = beck::dynamic_buffer_ref;
-/// The type of dynamic_buffer() of a vector.
-template <class Element, class Allocator>
-using dynamic_vector_buffer = beck::dynamic_buffer_ref;
 
 namespace buffer_literals = beck::literals::buffer_literals;
 
@@ -98,12 +94,42 @@ class growing_buffer : public beck::dynamic_buffer_ref {
 
 }  // namespace facade
 
+/// The type of dynamic_buffer() of a string.
+template <class Character, class Traits, class Allocator>
+using dynamic_string_buffer = facade::growing_buffer;
+/// The type of dynamic_buffer() of a vector.
+template <class Element, class Allocator>
+using dynamic_vector_buffer = facade::growing_buffer;
+
 /// Returns a reference to `container`, a string or a vector of bytes, that keeps its size at or
 /// under `size_max` bytes.
 template <beck::detail::growing_container C>
 facade::growing_buffer dynamic_buffer(
     C& container, std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
   return beck::dynamic_buffer(container, size_max);
+}
+
+namespace facade {
+
+/// A contiguous container that is only seen through its iterators.
+template <class C>
+concept contiguous_container =
+    !beck::detail::buffer_container<C> && !beck::detail::single_buffer<C> &&
+    std::contiguous_iterator<decltype(std::declval<C&>().begin())> &&
+    std::is_trivially_copyable_v<typename C::value_type>;
+
+}  // namespace facade
+
+/// Returns the bytes of all elements of a container; read-only if they are const.
+template <facade::contiguous_container C>
+auto buffer(C& c) noexcept {
+  auto* const data = std::to_address(c.begin());
+  return beck::buffer(data, c.size() * sizeof(*data));
+}
+/// As above, at most the first `size_max`.
+template <facade::contiguous_container C>
+auto buffer(C& c, std::size_t size_max) noexcept {
+  return beck::buffer(BECK_ASIO::buffer(c), size_max);
 }
 
 BECK_ASIO_END

@@ -63,6 +63,53 @@ class basic_inline_executor {
 };
 using inline_executor = basic_inline_executor<false>;
 
+/// Runs each function at once, as inline_executor, but belongs to another executor, which runs it
+/// where blocking.never is required.
+template <class Executor>
+class inline_or_executor {
+ public:
+  using inner_executor_type = Executor;
+
+  explicit inline_or_executor(const Executor& inner) noexcept : inner_(inner) {}
+  /// Copies one whose executor has another type.
+  template <class Other>
+    requires(!std::is_same_v<Other, Executor> && std::is_convertible_v<const Other&, Executor>)
+  inline_or_executor(const inline_or_executor<Other>& other) noexcept
+      : inner_(other.get_inner_executor()) {}
+
+  Executor get_inner_executor() const noexcept { return inner_; }
+  /// Runs `function`. An exception of it leaves.
+  template <class F>
+  void execute(F&& function) const {
+    inline_executor().execute(static_cast<F&&>(function));
+  }
+  auto& context() const noexcept { return inner_.context(); }
+  auto& query(execution::context_t) const noexcept { return context(); }
+  template <class P>
+    requires execution::blocking_t::is_asked_by<P>
+  static constexpr execution::blocking_t query(P) noexcept {
+    return execution::blocking_t::always;
+  }
+  auto require(execution::blocking_t::never_t) const {
+    return BECK_ASIO::require(inner_, execution::blocking_t::never);
+  }
+  inline_or_executor require(execution::blocking_t::possibly_t) const noexcept { return *this; }
+  inline_or_executor require(execution::blocking_t::always_t) const noexcept { return *this; }
+  friend bool operator==(const inline_or_executor&, const inline_or_executor&) = default;
+
+ private:
+  Executor inner_;
+};
+/// Returns an inline_or_executor of an executor, or of that of a context.
+template <class Place>
+auto inline_or(Place&& place) {
+  if constexpr (beck::detail::executor_like<std::remove_cvref_t<Place>>) {
+    return inline_or_executor<std::remove_cvref_t<Place>>(place);
+  } else {
+    return inline_or_executor<decltype(place.get_executor())>(place.get_executor());
+  }
+}
+
 namespace facade {
 
 /// The initiation of async_immediate().

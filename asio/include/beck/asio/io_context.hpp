@@ -6,6 +6,7 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/asio/io_context_strand.hpp>
 #include <beck/asio/service.hpp>
 #include <beck/io/io_context.hpp>
 

@@ -9,35 +9,11 @@
 
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
+#include <beck/asio/io_context_strand.hpp>
 #include <beck/asio/token.hpp>
 #include <beck/io/io_context.hpp>
 
 BECK_ASIO_BEGIN
-
-namespace facade {
-
-/// A function object that dispatches a copy of a handler on an executor at each call.
-template <class Executor, class Handler>
-class wrapped_handler {
- public:
-  using executor_type = Executor;
-  wrapped_handler(const Executor& executor, Handler handler)
-      : executor_(executor), handler_(std::move(handler)) {}
-  executor_type get_executor() const noexcept { return executor_; }
-  template <class... Args>
-  void operator()(Args&&... args) {
-    beck::dispatch(executor_, [handler = handler_,
-                               ... kept = std::decay_t<Args>(static_cast<Args&&>(args))]() mutable {
-      handler(std::move(kept)...);
-    });
-  }
-
- private:
-  Executor executor_;
-  Handler handler_;
-};
-
-}  // namespace facade
 
 /// beck's context with members in the place of functions. Everything else as beck::io_context.
 class io_context : public beck::io_context {
@@ -101,32 +77,8 @@ class io_context::work {
 };
 
 /// A strand with members in the place of functions.
-class io_context::strand : public beck::strand<beck::io_context::executor_type> {
-  using base = beck::strand<beck::io_context::executor_type>;
-
- public:
-  /// Makes a strand on `context`.
-  explicit strand(io_context& context) : base(context.get_executor()), context_(&context) {}
-  /// Returns the context.
-  io_context& context() const noexcept { return *context_; }
-  /// As asio::post().
-  template <class Token>
-  auto post(Token&& token) const {
-    return beck::post(static_cast<const base&>(*this), static_cast<Token&&>(token));
-  }
-  /// As asio::dispatch().
-  template <class Token>
-  auto dispatch(Token&& token) const {
-    return beck::dispatch(static_cast<const base&>(*this), static_cast<Token&&>(token));
-  }
-  /// Returns a function that dispatches `handler`, with its arguments, on this strand.
-  template <class Handler>
-  auto wrap(Handler handler) const {
-    return facade::wrapped_handler<base, Handler>(*this, std::move(handler));
-  }
-
- private:
-  io_context* context_;
+class io_context::strand : public facade::context_strand<io_context> {
+  using facade::context_strand<io_context>::context_strand;
 };
 
 /// The name of io_context before Asio 1.12.

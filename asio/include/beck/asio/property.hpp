@@ -16,7 +16,11 @@ BECK_ASIO_BEGIN
 
 namespace execution {
 
-using namespace beck::execution;
+using beck::execution::context;
+using beck::execution::context_t;
+
+/// Exchanges two executors.
+inline void swap(beck::any_io_executor& a, beck::any_io_executor& b) noexcept { a.swap(b); }
 
 /// Executors: those of beck, and classes of a program with execute() and ==.
 template <class E>
