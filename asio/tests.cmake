@@ -19,7 +19,8 @@ function(beck_facade_test name target prefix)
 endfunction()
 # They reopen asio, or include a header in the middle.
 set_source_files_properties(../asio/tests/traits_test.cpp ../asio/tests/streams_test.cpp
-  ../asio/tests/stackless_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  ../asio/tests/stackless_test.cpp ../asio/tests/connect_test.cpp ../asio/tests/compose_test.cpp
+  ../asio/tests/operations_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/traits_test.cpp
   ../asio/tests/streams_test.cpp ../asio/tests/stackless_test.cpp ../asio/tests/channel_test.cpp

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <future>
 #include <istream>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -186,6 +188,35 @@ CONFORMANCE_ON(::beck::test::kernel, "async_connect takes two iterators, and a m
   CHECK(found == to.all[1]);
 }
 
+CONFORMANCE_ON(::beck::test::kernel, "a function runs where it is posted, its handler on its own") {
+  asio::io_context context(context_options());
+  asio::io_context other(context_options());
+  std::string order;
+  const auto here = [&] {
+    if (context.get_executor().running_in_this_thread()) return 'c';
+    return other.get_executor().running_in_this_thread() ? 'o' : '-';
+  };
+  const auto function = [&] {
+    order += here();
+    return std::make_unique<int>(7);
+  };
+  const auto handler = asio::bind_executor(
+      other, [&](std::unique_ptr<int> result) { order += std::to_string(*result) + here() + ' '; });
+  asio::post(function, context, handler);
+  asio::dispatch(function, context.get_executor(), handler);
+  asio::defer(asio::bind_executor(other, function), context, handler);
+  CHECK(other.poll() == 0);
+  CHECK_FALSE(other.stopped());  // the handlers count as its work
+  context.run();
+  CHECK(order == "ccc");
+  other.run();
+  CHECK(order == "ccc7o 7o 7o ");
+  auto result = asio::post([] { return 3; }, context, asio::use_future);
+  context.restart();
+  context.run();
+  CHECK(result.get() == 3);
+}
+
 CONFORMANCE_ON(::beck::test::kernel, "a function is posted with a token for its result") {
   asio::io_context context(context_options());
   std::string order;
@@ -322,4 +353,110 @@ TEST_CASE("options can be assigned and negated, and made without a value") {
   CHECK(group.size() == 20);
   CHECK(asio::ip::multicast::outbound_interface().level() == 0);
   CHECK(std::is_same_v<asio::executor, asio::any_io_executor>);
+}
+
+namespace {
+
+/// An operation that posts its results to `context`.
+template <class Signature, class Token, class... Results>
+auto posted(asio::io_context& context, Token&& token, Results... results) {
+  return asio::async_initiate<Token, Signature>(
+      [&context, results...](auto handler) {
+        asio::post(context, asio::append(std::move(handler), results...));
+      },
+      token);
+}
+
+/// A disposition of a program.
+struct grade {
+  int value = 0;
+};
+
+}  // namespace
+
+template <>
+struct asio::disposition_traits<grade> {
+  static bool not_an_error(const grade& g) noexcept { return g.value == 0; }
+  static void throw_exception(grade g) { throw g.value; }
+  static std::exception_ptr to_exception_ptr(grade g) noexcept {
+    return g.value == 0 ? nullptr : std::make_exception_ptr(g.value);
+  }
+};
+
+CONFORMANCE_ON(::beck::test::kernel, "redirect_disposition stores what its place takes") {
+  asio::io_context context(context_options());
+  asio::error_code ec;
+  std::exception_ptr thrown;
+  grade mark;
+  std::string order;
+  const asio::error_code eof = asio::error::eof;
+  const std::exception_ptr failure = std::make_exception_ptr(1);
+  const auto values = [&](auto... rest) { order += std::to_string(sizeof...(rest)); };
+  posted<void(asio::error_code, int)>(context, asio::redirect_disposition(values, ec), eof, 1);
+  posted<void(asio::error_code, int)>(context, asio::redirect_disposition(values, thrown), eof, 1);
+  posted<void(grade)>(context, asio::redirect_disposition(values, mark), grade{2});
+  context.run();
+  CHECK(order == "110");
+  CHECK(ec == eof);
+  CHECK_THROWS_AS(std::rethrow_exception(thrown), asio::system_error);
+  CHECK(mark.value == 2);
+  CHECK(mark != asio::no_error);
+
+  // These have no disposition for the place.
+  order.clear();
+  ec = asio::error_code();
+  posted<void()>(context, asio::redirect_disposition(values, ec));
+  posted<void(int, int)>(context, asio::redirect_disposition(values, thrown), 1, 2);
+  posted<void(std::exception_ptr, int)>(context, asio::redirect_disposition(values, ec), failure,
+                                        1);
+  posted<void(std::exception_ptr, int)>(context, asio::redirect_error(values, ec), failure, 1);
+  context.restart();
+  context.run();
+  CHECK(order == "0222");
+  CHECK_FALSE(ec);
+  posted<void(std::exception_ptr, int)>(context, asio::redirect_disposition(values, thrown),
+                                        failure, 1);
+  context.restart();
+  context.run();
+  CHECK(thrown == failure);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "an awaited timer's disposition is redirected") {
+  asio::io_context context(context_options());
+  std::exception_ptr thrown = std::make_exception_ptr(1);
+  asio::error_code ec = asio::error::eof;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(context, asio::chrono::milliseconds(1));
+        co_await timer.async_wait(asio::redirect_disposition(asio::use_awaitable, thrown));
+        co_await timer.async_wait(asio::redirect_disposition(ec));
+      },
+      asio::detached);
+  context.run();
+  CHECK(thrown == asio::no_error);
+  CHECK_FALSE(ec);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "async_immediate completes inside on the system's executor") {
+  asio::io_context context(context_options());
+  asio::io_context other(context_options());
+  std::string order;
+  const auto add = [&](char name) { return [&order, name] { order += name; }; };
+  asio::post(context, [&] {
+    asio::async_immediate(context,
+                          asio::bind_immediate_executor(asio::system_executor(), add('s')));
+    asio::async_immediate(context, asio::bind_immediate_executor(context, add('c')));
+    asio::async_immediate(
+        context, asio::bind_immediate_executor(context, asio::bind_executor(other, add('o'))));
+    asio::async_immediate(context, add('p'));
+    order += '.';
+  });
+  context.run();
+  other.run();
+  CHECK(order == "sc.po");
+  const auto bound = asio::bind_immediate_executor(other, add('-'));
+  using executor = asio::associated_immediate_executor_t<decltype(bound)>;
+  const executor found = asio::get_associated_immediate_executor(bound);
+  CHECK(found == other.get_executor());
 }

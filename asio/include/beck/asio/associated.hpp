@@ -51,6 +51,12 @@ struct associated_cancellation_slot
 
 using beck::associated_allocator_t;
 using beck::associated_executor_t;
+/// The type of get_associated_immediate_executor().
+template <class T, class Fallback = beck::any_io_executor>
+using associated_immediate_executor_t = typename associated_immediate_executor<T, Fallback>::type;
+/// The type of get_associated_cancellation_slot().
+template <class T, class Fallback = beck::cancellation_slot>
+using associated_cancellation_slot_t = typename associated_cancellation_slot<T, Fallback>::type;
 using beck::get_associated_allocator;
 using beck::get_associated_cancellation_slot;
 using beck::get_associated_immediate_executor;

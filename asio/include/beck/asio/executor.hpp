@@ -2,6 +2,10 @@
 // Executors, and the functions that run work on them.
 #pragma once
 
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
 #include <beck/asio/associated.hpp>
 #include <beck/asio/async_result.hpp>
 #include <beck/asio/config.hpp>
@@ -88,25 +92,72 @@ struct result_signature<void> {
   using type = void();
 };
 
-/// Calls a function, and then the handler with its result.
+/// A handler and its result, for the executor of the handler.
+template <class Handler, class... Results>
+class handler_call {
+ public:
+  handler_call(Handler&& handler, Results&&... results)
+      : handler_(static_cast<Handler&&>(handler)), results_(static_cast<Results&&>(results)...) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  void operator()() {
+    std::apply(static_cast<Handler&&>(handler_), static_cast<std::tuple<Results...>&&>(results_));
+  }
+
+ private:
+  Handler handler_;
+  std::tuple<Results...> results_;
+};
+
+/// Calls a function where it was submitted, and then the handler with its result, on the executor
+/// of the handler, which is outstanding work until then.
 template <class Function, class Handler>
 class function_then {
  public:
-  function_then(Function&& function, Handler&& handler)
-      : function_(static_cast<Function&&>(function)), handler_(static_cast<Handler&&>(handler)) {}
-  const Handler& wrapped_handler() const noexcept { return handler_; }
+  function_then(Function&& function, Handler&& handler, const any_io_executor& where)
+      : function_(static_cast<Function&&>(function)),
+        handler_(static_cast<Handler&&>(handler)),
+        work_(beck::get_associated_executor(handler_, where)) {}
   void operator()() {
-    if constexpr (std::is_void_v<std::invoke_result_t<Function>>) {
+    using result = std::invoke_result_t<Function>;
+    if constexpr (std::is_void_v<result>) {
       static_cast<Function&&>(function_)();
-      static_cast<Handler&&>(handler_)();
+      pass_on<>();
     } else {
-      static_cast<Handler&&>(handler_)(static_cast<Function&&>(function_)());
+      pass_on<result>(static_cast<Function&&>(function_)());
     }
   }
 
  private:
+  template <class... Results>
+  void pass_on(Results&&... results) {
+    beck::dispatch(work_.get_executor(),
+                   handler_call<Handler, Results...>(static_cast<Handler&&>(handler_),
+                                                     static_cast<Results&&>(results)...));
+  }
+
   Function function_;
   Handler handler_;
+  beck::executor_work_guard<any_io_executor> work_;
+};
+
+/// The initiation of a call of a function, which has its executor for tokens that ask.
+template <class Submit>
+class function_initiation {
+ public:
+  function_initiation(any_io_executor where, Submit submit)
+      : where_(std::move(where)), submit_(submit) {}
+  const any_io_executor& get_executor() const noexcept { return where_; }
+  template <class Handler, class Callable>
+  void operator()(Handler&& handler, Callable call) const {
+    using handler_type = std::decay_t<Handler>;
+    submit_(where_, function_then<Callable, handler_type>(
+                        static_cast<Callable&&>(call),
+                        handler_type(static_cast<Handler&&>(handler)), where_));
+  }
+
+ private:
+  any_io_executor where_;
+  Submit submit_;
 };
 
 /// A call of a function on an executor, and of a handler with its result there, or on the
@@ -116,19 +167,13 @@ auto submit_function(Function&& function, Where&& where, Token&& token, Submit s
   using callable = std::decay_t<Function>;
   using signature = typename result_signature<std::invoke_result_t<callable>>::type;
   return beck::async_initiate<Token, signature>(
-      [executor = beck::detail::executor_at(where), submit](auto&& handler, callable call) mutable {
-        using handler_type = std::decay_t<decltype(handler)>;
-        submit(executor, function_then<callable, handler_type>(
-                             static_cast<callable&&>(call),
-                             handler_type(static_cast<decltype(handler)&&>(handler))));
-      },
-      token, callable(static_cast<Function&&>(function)));
+      function_initiation<Submit>(beck::detail::executor_at(where), submit), token,
+      callable(static_cast<Function&&>(function)));
 }
 
 /// A function, and a place to call it: no pair of a place and a token is one.
 template <class Function, class Where>
 concept function_for = !beck::detail::executor_like<std::decay_t<Function>> &&
-                       !beck::detail::has_executor<std::decay_t<Function>> &&
                        std::is_invocable_v<std::decay_t<Function>> &&
                        (beck::detail::executor_like<std::decay_t<Where>> ||
                         beck::detail::has_executor<std::remove_reference_t<Where>>);

@@ -121,7 +121,12 @@ class immediate_initiation {
   void operator()(Handler&& handler) const {
     if constexpr (requires { handler.get_immediate_executor(); }) {
       const auto where = handler.get_immediate_executor();
-      beck::dispatch(where, static_cast<Handler&&>(handler));
+      if constexpr (std::is_same_v<std::decay_t<decltype(where)>, beck::system_executor> &&
+                    !beck::detail::has_associated_executor<std::decay_t<Handler>>) {
+        static_cast<Handler&&>(handler)();  // the system's executor runs on any thread
+      } else {
+        beck::dispatch(where, static_cast<Handler&&>(handler));
+      }
     } else {
       beck::post(home_, static_cast<Handler&&>(handler));
     }
