@@ -29,8 +29,8 @@ REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", 
 # version: the facade's own lines are counted above them.
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set")
-FACADE_ECHO_LINES_MAX = 14200
-FACADE_LINES_MAX = 15400
+FACADE_ECHO_LINES_MAX = 14300
+FACADE_LINES_MAX = 15500
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 

@@ -35,10 +35,31 @@ struct adapted_signature<Adapter, Signature> {
 template <class Adapter, class Signature>
 using adapted_signature_t = typename adapted_signature<Adapter, Signature>::type;
 
+/// The types of a function, for an adapter around a pointer to it, with names of old.
+template <class Function>
+struct function_types {};
+template <class R, class A>
+struct function_types<R (*)(A)> {
+  using argument_type = A;
+  using result_type = R;
+};
+template <class R, class A, class B>
+struct function_types<R (*)(A, B)> {
+  using first_argument_type = A;
+  using second_argument_type = B;
+  using result_type = R;
+};
+template <class Adapter, class Token>
+class token_adapter;
+template <class Adapter, class Token>
+struct function_types<token_adapter<Adapter, Token>> : function_types<Token> {};
+
 /// A token and the adapter that changes it. With an association_adapter it is a handler, too, if
 /// the token is one.
 template <class Adapter, class Token>
-class token_adapter : public Adapter, public may_be_default<token_adapter<Adapter, Token>> {
+class token_adapter : public Adapter,
+                      public function_types<Token>,
+                      public may_be_default<token_adapter<Adapter, Token>> {
  public:
   using target_type = Token;
 
