@@ -220,9 +220,9 @@ CONFORMANCE_ON(::beck::test::kernel, "a channel starts with the default token of
   asio::co_spawn(
       context,
       [&]() -> asio::awaitable<void> {
-        CHECK(co_await results.async_send({}, 1) == std::tuple(asio::error_code()));
+        CHECK(co_await results.async_send(asio::error_code(), 1) == std::tuple(asio::error_code()));
         const int n = std::get<1>(co_await results.async_receive());
-        co_await values.async_send({}, 20);
+        co_await values.async_send(asio::error_code(), 20);
         co_await turns.async_send();
         co_await turns.async_receive();
         sum = n + co_await values.async_receive();

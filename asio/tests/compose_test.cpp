@@ -75,12 +75,13 @@ CONFORMANCE_ON(::beck::test::kernel, "async_compose in a coroutine ends with it"
   asio::steady_timer timer(context, asio::chrono::hours(1));
   asio::cancellation_signal signal;
   asio::error_code thrown;
+  const timer_steps<> steps = {&timer, {}};
   asio::co_spawn(
       context,
       [&]() -> asio::awaitable<void> {
         try {
           co_await asio::async_compose<const asio::use_awaitable_t<>, void(asio::error_code, int)>(
-              timer_steps<>{&timer, {}}, asio::use_awaitable, timer);
+              steps, asio::use_awaitable, timer);
         } catch (const asio::system_error& e) {
           thrown = e.code();
         }

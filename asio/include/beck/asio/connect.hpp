@@ -228,12 +228,12 @@ struct connect_function {
 
 }  // namespace facade
 
-/// Starts connecting to the first of the endpoints that accepts, and that a condition does not leave
-/// out. Parameters: the socket; a range, which is copied, or two iterators; perhaps a condition,
-/// which returns whether to try an endpoint, or moves an iterator on; perhaps a token. It takes
-/// (error_code, endpoint), with iterators (error_code, iterator): the end if none accepted. Requires
-/// that the socket and what iterators point to live until then. Cancellation: terminal and partial
-/// requests, and closing the socket, end it with operation_aborted. An object, so that
+/// Starts connecting to the first of the endpoints that accepts, and that a condition does not
+/// leave out. Parameters: the socket; a range, which is copied, or two iterators; perhaps a
+/// condition, which returns whether to try an endpoint, or moves an iterator on; perhaps a token.
+/// It takes (error_code, endpoint), with iterators (error_code, iterator): the end if none
+/// accepted. Requires that the socket and what iterators point to live until then. Cancellation:
+/// terminal and partial requests, and closing the socket, end it with operation_aborted. An object, so that
 /// argument-dependent lookup does not find beck's functions beside it.
 inline constexpr facade::connect_function async_connect{};
 
