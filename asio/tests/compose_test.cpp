@@ -75,6 +75,7 @@ CONFORMANCE_ON(::beck::test::kernel, "async_compose in a coroutine ends with it"
   asio::steady_timer timer(context, asio::chrono::hours(1));
   asio::cancellation_signal signal;
   asio::error_code thrown;
+  const timer_steps<> steps = {&timer, {}};
   asio::co_spawn(
       context,
       [&]() -> asio::awaitable<void> {

@@ -111,6 +111,31 @@ TEST_CASE("addresses are made by from_string") {
   CHECK(std::hash<address>()(local) == std::hash<beck::ip::address>()(local));
   const address of_endpoint = asio::ip::tcp::endpoint(local, 80).address();
   CHECK(of_endpoint == local);
+  ec = asio::error::eof;
+  CHECK(local.to_string(ec) == "127.0.0.1");
+  CHECK_FALSE(ec);
+  CHECK(local.to_v4().to_ulong() == 0x7f000001);
+  CHECK(address::from_string("::1").to_v6().to_string(ec) == "::1");
+  CHECK_THROWS_AS(local.to_v6(), std::exception);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "iterators of a lookup are copied, compared and outlive it") {
+  using asio::ip::tcp;
+  tcp::resolver::iterator kept;
+  {
+    asio::io_service io(context_options());
+    tcp::resolver resolver(io);
+    const tcp::resolver::query query("127.0.0.1", "80", tcp::resolver::query::numeric_service);
+    tcp::resolver::iterator first = resolver.resolve(query);
+    kept = first;
+    const tcp::resolver::iterator end;
+    CHECK(first == kept);
+    CHECK(first++ != end);
+    CHECK(first == end);
+    CHECK(end == tcp::resolver::iterator());
+  }
+  CHECK(kept->endpoint().port() == 80);
+  CHECK(kept != tcp::resolver::iterator());
 }
 
 CONFORMANCE_ON(::beck::test::kernel, "a resolver takes queries, and gives iterators") {

@@ -44,7 +44,8 @@ class memory_device {
   }
   template <class Buffers>
   std::size_t write_some_at(std::uint64_t offset, const Buffers& from, asio::error_code& ec) {
-    ec = asio::error_code();
+    ec = offset < full_at ? asio::error_code() : asio::error::no_buffer_space;
+    if (ec) return 0;
     char part[3];
     const std::size_t n = asio::buffer_copy(asio::buffer(part), from);
     text.resize(std::max<std::size_t>(text.size(), offset + n), '-');
@@ -65,6 +66,7 @@ class memory_device {
   }
 
   std::string text = "0123456789";
+  std::uint64_t full_at = 1000;  // writes from here on fail
 
  private:
   asio::io_context* context_;
@@ -137,6 +139,40 @@ CONFORMANCE_ON(::beck::test::kernel, "a streambuf is filled and emptied at offse
   context.run();
   CHECK(n == 2);
   CHECK(ec == asio::error::eof);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a streambuf loses what was written, also before an error") {
+  asio::io_context context(context_options());
+  memory_device device(context);
+  device.full_at = 5;
+  asio::streambuf from;
+  std::ostream(&from) << "abcdefgh";
+  asio::error_code ec;
+  std::size_t n = 0;
+  const auto done = [&](asio::error_code e, std::size_t moved) { ec = e, n = moved; };
+  asio::async_write_at(device, 0, from, done);
+  context.run();
+  CHECK(ec == asio::error::no_buffer_space);
+  CHECK(n == 6);
+  CHECK(content(from) == "gh");
+  CHECK(asio::write_at(device, 4, from, ec) == 2);
+  CHECK(from.size() == 0);
+
+  // Requests reach the steps of a read only if they are partial or terminal.
+  asio::cancellation_signal signal;
+  asio::streambuf into;
+  asio::async_read_at(device, 0, into, asio::transfer_exactly(9),
+                      asio::bind_cancellation_slot(signal.slot(), done));
+  signal.emit(asio::cancellation_type::total);
+  ec = asio::error::eof;
+  context.restart();
+  context.run_one();
+  CHECK(ec == asio::error::eof);  // not ended
+  signal.emit(asio::cancellation_type::partial);
+  context.run();
+  CHECK(ec == asio::error::operation_aborted);
+  CHECK(n == into.size());
+  CHECK(n < 9);
 }
 
 CONFORMANCE_ON(::beck::test::kernel, "connect takes two iterators and conditions that move them") {

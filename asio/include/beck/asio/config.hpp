@@ -66,6 +66,8 @@
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
 #define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) \
   ::boost::asio::default_completion_token_t<__VA_ARGS__>
+#define BOOST_ASIO_REBIND_ALLOC(alloc, t) \
+  typename std::allocator_traits<alloc>::template rebind_alloc<t>
 #define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #else
 #define ASIO_VERSION 103802
@@ -102,5 +104,6 @@
 #define ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
 #define ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
 #define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) ::asio::default_completion_token_t<__VA_ARGS__>
+#define ASIO_REBIND_ALLOC(alloc, t) typename std::allocator_traits<alloc>::template rebind_alloc<t>
 #define ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #endif

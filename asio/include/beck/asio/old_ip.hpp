@@ -32,6 +32,12 @@ class address_v4 : public beck::ip::address_v4 {
   static address_v4 from_string(std::string_view text, beck::error_code& ec) {
     return beck::ip::make_address_v4(text, ec);
   }
+  using beck::ip::address_v4::to_string;
+  /// As to_string(). `ec` is never set.
+  std::string to_string(beck::error_code& ec) const {
+    ec = beck::error_code();
+    return to_string();
+  }
   /// As to_uint().
   unsigned long to_ulong() const noexcept { return to_uint(); }
 };
@@ -47,6 +53,12 @@ class address_v6 : public beck::ip::address_v6 {
   static address_v6 from_string(std::string_view text, beck::error_code& ec) {
     return beck::ip::make_address_v6(text, ec);
   }
+  using beck::ip::address_v6::to_string;
+  /// As to_string(). `ec` is never set.
+  std::string to_string(beck::error_code& ec) const {
+    ec = beck::error_code();
+    return to_string();
+  }
 };
 /// As beck::ip::address, with the functions of old.
 class address : public beck::ip::address {
@@ -60,6 +72,15 @@ class address : public beck::ip::address {
   static address from_string(std::string_view text, beck::error_code& ec) {
     return beck::ip::make_address(text, ec);
   }
+  using beck::ip::address::to_string;
+  /// As to_string(). `ec` is never set.
+  std::string to_string(beck::error_code& ec) const {
+    ec = beck::error_code();
+    return to_string();
+  }
+  /// As beck's functions, with the functions of old.
+  address_v4 to_v4() const { return beck::ip::address::to_v4(); }
+  address_v6 to_v6() const { return beck::ip::address::to_v6(); }
 };
 
 /// The host, service and flags of a lookup.

@@ -52,6 +52,7 @@ class read_at_steps {
 
   template <class Self>
   void operator()(Self& self) {
+    self.reset_cancellation_state(enable_partial_cancellation());
     go_on(self, error_code());
   }
   template <class Self>
@@ -67,6 +68,10 @@ class read_at_steps {
     const std::size_t room = facade::room_for_step(condition_, ec, total_, *into_);
     if (room == 0 || is_over) {
       self.complete(ec, total_);
+      return;
+    }
+    if (!!self.cancelled()) {  // between two steps
+      self.complete(error::operation_aborted, total_);
       return;
     }
     Device& device = *device_;  // `self` moves this object away
@@ -91,6 +96,7 @@ class write_at_steps {
 
   template <class Self>
   void operator()(Self& self) {
+    self.reset_cancellation_state(enable_partial_cancellation());
     Launch launch(std::move(launch_));  // `self` moves this object away
     launch(static_cast<Self&&>(self));
   }
@@ -174,15 +180,16 @@ std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Alloca
 /// takes (error_code, std::size_t): the number of bytes read, also with an error. Requires that the
 /// device and the streambuf outlive the operation.
 template <class Device, class Allocator, beck::detail::completion_condition Condition,
-          facade::transfer_token Token = beck::deferred_t>
+          facade::transfer_token Token = beck::detail::default_token_of<Device>>
 auto async_read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
                    Condition condition, Token&& token = Token()) {
   using steps = facade::read_at_steps<Device, Allocator, Condition>;
-  return beck::async_compose<Token, void(error_code, std::size_t)>(
+  return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, into, std::move(condition)), token, device);
 }
 /// As above, until the streambuf is full or an error occurs.
-template <class Device, class Allocator, facade::transfer_token Token = beck::deferred_t>
+template <class Device, class Allocator,
+          facade::transfer_token Token = beck::detail::default_token_of<Device>>
 auto async_read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
                    Token&& token = Token()) {
   return BECK_ASIO::async_read_at(device, offset, into, transfer_all(),
@@ -246,7 +253,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Alloc
 /// that were written. `token` takes (error_code, std::size_t). Requires that the device and the
 /// streambuf outlive the operation.
 template <class Device, class Allocator, beck::detail::completion_condition Condition,
-          facade::transfer_token Token = beck::deferred_t>
+          facade::transfer_token Token = beck::detail::default_token_of<Device>>
 auto async_write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
                     Condition condition, Token&& token = Token()) {
   auto launch = [&device, offset, data = from.data(),
@@ -255,11 +262,12 @@ auto async_write_at(Device& device, std::uint64_t offset, basic_streambuf<Alloca
                          static_cast<decltype(next)&&>(next));
   };
   using steps = facade::write_at_steps<Allocator, decltype(launch)>;
-  return beck::async_compose<Token, void(error_code, std::size_t)>(steps(from, std::move(launch)),
-                                                                   token, device);
+  return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(
+      steps(from, std::move(launch)), token, device);
 }
 /// As above, until all is written.
-template <class Device, class Allocator, facade::transfer_token Token = beck::deferred_t>
+template <class Device, class Allocator,
+          facade::transfer_token Token = beck::detail::default_token_of<Device>>
 auto async_write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
                     Token&& token = Token()) {
   return BECK_ASIO::async_write_at(device, offset, from, transfer_all(),
