@@ -38,6 +38,7 @@ beck_library(beck_http
     http/message/target.cpp
     http/message/url.cpp
     http/server/connection.cpp
+    http/server/connection_port.cpp
     http/server/connection_room.cpp
     http/server/connection_stream.cpp
     http/server/connection_tunnel.cpp
@@ -50,6 +51,7 @@ beck_library(beck_http
     http/server/per_context.cpp
     http/server/phase_clock.cpp
     http/server/posix_listener.cpp
+    http/server/request.cpp
     http/server/request_body.cpp
     http/server/request_side.cpp
     http/server/response.cpp

@@ -26,16 +26,14 @@ class exchange;
 
 namespace detail {
 
-class connection;
-class handler_run;
-class response_side;
+struct exchange_state;
 
 /// The operation of response::async_write_some().
 class [[nodiscard]] response_write : public op<response_write, void(error_code, std::size_t)> {
  public:
   static constexpr const char* waits_for = "http response";
 
-  response_write(response_side& to, const_buffer data) noexcept : to_(&to), data_(data) {}
+  response_write(exchange_state& to, const_buffer data) noexcept : to_(&to), data_(data) {}
   response_write(response_write&& other) noexcept
       : op(static_cast<op&&>(other)), to_(other.to_), data_(other.data_) {}
 
@@ -45,7 +43,7 @@ class [[nodiscard]] response_write : public op<response_write, void(error_code, 
   void cancel() noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
   const_buffer data_;
 };
 
@@ -54,7 +52,7 @@ class [[nodiscard]] response_flush : public op<response_flush, void(error_code)>
  public:
   static constexpr const char* waits_for = "http response";
 
-  explicit response_flush(response_side& to) noexcept : to_(&to) {}
+  explicit response_flush(exchange_state& to) noexcept : to_(&to) {}
   response_flush(response_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
 
   bool ready();
@@ -63,7 +61,7 @@ class [[nodiscard]] response_flush : public op<response_flush, void(error_code)>
   void cancel() noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
 };
 
 /// The operation of response::async_send_file().
@@ -71,7 +69,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
  public:
   static constexpr const char* waits_for = "http file";
 
-  file_send(response_side& to, file_object& from, std::uint64_t offset,
+  file_send(exchange_state& to, file_object& from, std::uint64_t offset,
             std::uint64_t bytes) noexcept
       : to_(&to), from_(&from), offset_(offset), bytes_(bytes) {}
   file_send(file_send&& other) noexcept
@@ -86,7 +84,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
   any_io_executor get_executor() const noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
   file_object* from_;
   std::uint64_t offset_;
   std::uint64_t bytes_;
@@ -186,14 +184,13 @@ class response {
   any_io_executor get_executor() const noexcept;
 
  private:
-  friend class detail::connection;
-  friend class detail::handler_run;
   friend class exchange;
+  friend struct detail::exchange_state;
   response(const response&) = default;
   response& operator=(const response&) = default;
-  explicit response(detail::response_side& to) noexcept : to_(&to) {}
+  explicit response(detail::exchange_state& to) noexcept : to_(&to) {}
 
-  detail::response_side* to_;
+  detail::exchange_state* to_;
 };
 
 }  // namespace beck::http

@@ -76,7 +76,8 @@ connection::connection(std::shared_ptr<worker> of)
       plain_(worker_->executor()),
       requests_(*this),
       handlers_(*this),
-      responses_(*this) {}
+      responses_(*this),
+      port_(*this) {}
 
 connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
 
@@ -87,8 +88,8 @@ void connection::change(connection_event event) noexcept {
   advance(state_, event, connection_transitions);
 }
 
-exchange_state& connection::make_active() {
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(bounds());
+connection_exchange& connection::make_active() {
+  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(port_, bounds());
   return *active_;
 }
 
@@ -143,8 +144,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       }
     } else {
       requests.copy_head();
-      request q(c.active_->request.head, c);
-      response r(c.responses_);
+      request q = c.active_->make_request();
+      response r = c.active_->make_response();
       thrown = co_await handler_call(c, handler_run::call_coroutine(chosen, q, r));
     }
     c.end_exchange(thrown);

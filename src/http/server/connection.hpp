@@ -17,6 +17,7 @@
 #include <beck/net/socket_stream.hpp>
 
 #include "coro/task_completion.hpp"
+#include "http/server/connection_port.hpp"
 #include "http/server/handler_run.hpp"
 #include "http/server/phase_clock.hpp"
 #include "http/server/request_side.hpp"
@@ -28,16 +29,13 @@ class worker;
 
 /// The part of a connection that exists only from the first byte of a request to the last byte of
 /// its response.
-struct exchange_state {
-  explicit exchange_state(const limits& bounds) : request(bounds) {}
-  exchange_state(const exchange_state&) = delete;
-  exchange_state& operator=(const exchange_state&) = delete;
+struct connection_exchange final : exchange_state {
+  connection_exchange(exchange_port& by, const limits& bounds) noexcept
+      : exchange_state(by, request.head), request(bounds) {}
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
   static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
 
   incoming_request request;
-  handler_state handler;
-  response_state response;
 };
 
 enum class connection_state : std::uint8_t {
@@ -105,10 +103,10 @@ class connection : public std::enable_shared_from_this<connection> {
   handler_run& handlers() noexcept { return handlers_; }
   response_side& responses() noexcept { return responses_; }
   /// Returns the present exchange. Requires that there is one.
-  exchange_state& active() noexcept { return *active_; }
+  connection_exchange& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
   /// As active(); makes an exchange if there is none. Throws std::bad_alloc.
-  exchange_state& make_active();
+  connection_exchange& make_active();
   /// Drops the exchange, if there is one. Requires that no exchange object owns it.
   void drop_active() noexcept;
   worker& server_worker() const noexcept { return *worker_; }
@@ -127,7 +125,10 @@ class connection : public std::enable_shared_from_this<connection> {
     return state_ == connection_state::tunnel || state_ == connection_state::tunnel_alone;
   }
   class operation;
-  static task<io_result<tunnel>> take_over(operation under_way);
+  /// See response::take_over().
+  task<io_result<tunnel>> take_over();
+  /// Returns the connection of a tunnel. Requires that the tunnel owns one.
+  static connection& of(const tunnel& taken) noexcept { return *taken.connection_; }
   /// Called when the tunnel has ended.
   void return_tunnel() noexcept;
 
@@ -152,6 +153,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void refuse(refusal why);
   task<> close_gently();
   task<> finish_stream();
+  static task<io_result<tunnel>> send_and_take_over(operation under_way);
 
   std::shared_ptr<worker> worker_;
   socket_stream plain_;  // the accepted socket; a layer takes it over
@@ -161,7 +163,8 @@ class connection : public std::enable_shared_from_this<connection> {
   request_side requests_;
   handler_run handlers_;
   response_side responses_;
-  std::unique_ptr<exchange_state> active_;
+  connection_port port_;
+  std::unique_ptr<connection_exchange> active_;
   beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
   std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel
 };

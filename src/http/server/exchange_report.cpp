@@ -38,7 +38,7 @@ std::string what_of(const std::exception_ptr& thrown) {
 /// not report that to the programmer. Not if the client is the cause: it has gone, or its body was
 /// refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
-  const exchange_state& x = connection_.active();
+  const connection_exchange& x = connection_.active();
   const bool is_silent = !x.response.has_begun() && !x.response.touched;
   if (thrown == nullptr && !is_silent) return;
   if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
@@ -54,7 +54,7 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
 }
 
 void handler_run::report(refusal why, const std::exception_ptr& thrown) {
-  const exchange_state& x = connection_.active();
+  const connection_exchange& x = connection_.active();
   const server_state& server = connection_.server_worker().server();
   exchange_record record;
   record.peer = connection_.peer;

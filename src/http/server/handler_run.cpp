@@ -31,7 +31,7 @@ task<> throwing(std::exception_ptr what) {
 }  // namespace
 
 route_choice handler_run::choose() {
-  exchange_state& x = connection_.active();
+  connection_exchange& x = connection_.active();
   connection_.evict_hook.unlink();
   connection_.requests().begin();
   x.response.clear();
@@ -40,7 +40,7 @@ route_choice handler_run::choose() {
   const server_state& server = connection_.server_worker().server();
   route_choice chosen{&server.table(), server.handler(), 0};
   if (chosen.table->choose != nullptr) {
-    request q(x.request.head, connection_);
+    request q = x.make_request();
     chosen = chosen.table->choose(chosen.handler, q);
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
@@ -52,19 +52,13 @@ route_choice handler_run::choose() {
   return chosen;
 }
 
-bool handler_run::enter_route(const route_choice& chosen) noexcept {
-  handler_state& x = state();
-  x.waits_for_events = x.waits_for_events || chosen.waits_for_events;
-  return connection_.requests().lower_bound(chosen.body_bytes);
-}
-
 std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
   // The record needs the head; a handler may begin to read a body, which has to begin the input.
   const bool is_kept =
       has_observer() || connection_.active().request.head.framing() != body_framing::none;
   if (is_kept) connection_.requests().copy_head();
-  request q(connection_.active().request.head, connection_);
-  response r(connection_.responses());
+  request q = connection_.active().make_request();
+  response r = connection_.active().make_response();
   std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
@@ -91,9 +85,7 @@ std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
   state().taken_by = connection_.shared_from_this();
   std::exception_ptr thrown;
   try {
-    request q(connection_.active().request.head, connection_);
-    chosen.table->callback(chosen.handler,
-                           exchange(connection_, q, response(connection_.responses())));
+    chosen.table->callback(chosen.handler, connection_.active().make_exchange());
   } catch (...) {
     thrown = std::current_exception();
   }
@@ -103,7 +95,7 @@ std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
 
 void handler_run::return_exchange() noexcept {
   BECK_ASSERT(state().is_taken(), "an exchange object is returned twice");
-  const std::shared_ptr<connection> self = std::move(state().taken_by);
+  const std::shared_ptr<void> self = std::move(state().taken_by);
   state().exchange_gone.set();
 }
 
@@ -156,7 +148,7 @@ void handler_run::answer_instead(std::string_view why) {
 }
 
 refusal handler_run::end(std::exception_ptr& thrown) {
-  exchange_state& x = connection_.active();
+  connection_exchange& x = connection_.active();
   worker_counters& counters = connection_.server_worker().counters();
   if (x.request.text != nullptr) log_failure(thrown);
   end_operations();
@@ -184,34 +176,4 @@ refusal handler_run::end(std::exception_ptr& thrown) {
   return refusal::none;
 }
 
-connection& connection_of(request& q) noexcept { return *q.connection_; }
-
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-exchange::exchange(exchange&& other) noexcept
-    : connection_(std::exchange(other.connection_, nullptr)),
-      request_(other.request_),
-      response_(other.response_) {}
-
-exchange& exchange::operator=(exchange&& other) noexcept {
-  if (this == &other) return *this;
-  if (connection_ != nullptr) connection_->handlers().return_exchange();
-  connection_ = std::exchange(other.connection_, nullptr);
-  request_ = other.request_;
-  response_ = other.response_;
-  return *this;
-}
-
-exchange::~exchange() {
-  if (connection_ != nullptr) connection_->handlers().return_exchange();
-}
-
-any_io_executor exchange::get_executor() const noexcept { return connection_->executor(); }
-
-std::string_view request::param(std::string_view name) const noexcept {
-  return connection_->handlers().state().route.get(name);
-}
-
-}  // namespace beck::http

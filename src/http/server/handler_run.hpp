@@ -9,12 +9,10 @@
 #include <exception>
 #include <memory>
 
-#include <beck/coro/event.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/refusal.hpp>
-#include <beck/http/request.hpp>
 
-#include "http/server/route_match.hpp"
+#include "http/server/exchange_state.hpp"
 
 namespace beck::http::detail {
 
@@ -22,21 +20,6 @@ class connection;
 
 /// The failure of a handler that has ended without a response.
 inline constexpr const char* no_response_text = "the handler did not respond";
-
-/// The state of the handler of the present request.
-struct handler_state {
-  route_match route;
-  std::int64_t began = 0;  ///< the time when the head was whole; only with an observer
-  std::shared_ptr<connection> taken_by;  ///< set while an exchange object owns the request
-  manual_reset_event exchange_gone;
-  client_wait::handler client_gone;  ///< empty: the handler does not wait for the end of its client
-  bool waits_for_events = false;     ///< a setting of the route
-  bool knows_end = false;            ///< the handler was told that the client has left
-  bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
-
-  /// Returns whether an exchange object owns the request.
-  bool is_taken() const noexcept { return taken_by != nullptr; }
-};
 
 /// The handlers, one after the other. Thread: that of its connection, of which it is a part.
 class handler_run {
@@ -68,16 +51,11 @@ class handler_run {
   /// Called when the handler suspends: sends the queued output of earlier exchanges, and starts to
   /// watch the client.
   void suspend() noexcept;
-  /// Changes to the route that a router has chosen inside a handler. Returns false if the body of
-  /// the request is too long for that route: the handler must then end without a response.
-  bool enter_route(const route_choice& chosen) noexcept;
   /// Called when the exchange object of call_callback() is destroyed.
   void return_exchange() noexcept;
   /// Returns whether the client has left.
   bool client_left() noexcept;
-  /// Calls `done` when the client has left.
-  bool waits_for_end() noexcept { return bool(state().client_gone); }
-  void wait_for_end(client_wait::handler done);
+  /// Ends the handler's wait for the end of its client, if there is one.
   void end_client_wait(error_code ec) noexcept;
   /// Stops a handler that waits for events, because the server is being stopped.
   void stop_waiting() noexcept;

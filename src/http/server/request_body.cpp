@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include <beck/base/assert.hpp>
-#include <beck/coro/co_spawn.hpp>
-#include <beck/http/target.hpp>
 
 #include "http/server/connection.hpp"
 
@@ -219,36 +217,4 @@ task<bool> request_side::drop_body() {
   co_return connection_.may_go_on();
 }
 
-bool body_read::ready() {
-  std::size_t bytes = 0;
-  error_code ec;
-  return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
-}
-
-void body_read::initiate(handler done) {
-  connection& of = from_->parent();
-  co_spawn(of.executor(), request_side::read_body(of.shared_from_this(), to_),
-           under_way_completion<std::size_t>(of, std::move(done)));
-}
-
-any_io_executor body_read::get_executor() const noexcept { return from_->parent().executor(); }
-
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-bool request_body::is_whole() const noexcept { return from_->body_is_whole(); }
-
-any_io_executor request_body::get_executor() const noexcept { return from_->parent().executor(); }
-
-request_body request::body() noexcept { return request_body(connection_->requests()); }
-
-any_io_executor request::get_executor() const noexcept { return connection_->executor(); }
-
-std::string_view request::path() const noexcept {
-  return split_target(target()).path.substr(connection_->handlers().state().route.raw_prefix());
-}
-
-std::string_view request::query() const noexcept { return split_target(target()).query; }
-
-}  // namespace beck::http

@@ -53,11 +53,6 @@ bool ends_behind_response(connection& of) noexcept {
 
 }  // namespace
 
-void response_side::require_no_head() const {
-  if (state().has_begun())
-    throw std::logic_error("http: the head of the response was sent already");
-}
-
 bool response_side::body_allowed() const noexcept {
   return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
 }
@@ -124,7 +119,7 @@ void response_side::write_head(bool has_body_length, std::uint64_t length) {
 
 void response_side::send(std::string_view body) {
   response_state& response = state();
-  require_no_head();
+  response.require_no_head();
   if (response.has_length() && response.length != body.size())
     throw std::logic_error("http: a body of another length than content_length() has said");
   if (connection_.is_lost()) {

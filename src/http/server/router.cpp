@@ -9,7 +9,7 @@
 
 #include <beck/http/target.hpp>
 
-#include "http/server/connection.hpp"
+#include "http/server/exchange_state.hpp"
 #include "http/server/route_table.hpp"
 
 namespace beck::http {
@@ -24,7 +24,7 @@ void say_not_found(void*, request&, response& r) {
 }
 
 void say_bad_path(void*, request& q, response& r) {
-  const path_error why = connection_of(q).handlers().state().route.decode(q.path());
+  const path_error why = state_of(q).handler.route.decode(q.path());
   r.status(status::bad_request).set(field::content_type, "text/plain; charset=utf-8");
   r.send(std::string(text_of(why)) + '\n');
 }
@@ -73,6 +73,13 @@ std::unique_ptr<route> own(void* handler, const handler_table& table, const rout
   }
 }
 
+/// Changes to the route that a router has chosen inside a handler. Returns false if the body of the
+/// request is too long for that route: the handler must then end without a response.
+bool enter_route(exchange_state& of, const route_choice& chosen) noexcept {
+  of.handler.waits_for_events = of.handler.waits_for_events || chosen.waits_for_events;
+  return of.port.lower_bound(chosen.body_bytes);
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -103,7 +110,7 @@ void router::add_mount(std::string_view prefix, void* handler, const handler_tab
 }
 
 route_choice router::choose(request& q) const {
-  route_match& match = connection_of(q).handlers().state().route;
+  route_match& match = state_of(q).handler.route;
   if (!match.has_path()) {
     if (q.target() == "*") return {&all_methods, nullptr, 0};
     if (match.decode(q.path()) != path_error::none) return {&bad_path, nullptr, 0};
@@ -134,7 +141,7 @@ task<> router::operator()(request& q, response& r) const {
     throw std::logic_error(
         "a route whose handler takes its exchange over was chosen inside another handler");
   }
-  if (!connection_of(q).handlers().enter_route(chosen)) co_return;
+  if (!enter_route(state_of(q), chosen)) co_return;
   if (table.plain != nullptr) {
     table.plain(chosen.handler, q, r);
   } else {
