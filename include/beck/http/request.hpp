@@ -6,6 +6,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/http/head.hpp>
+#include <beck/http/route.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
@@ -115,6 +116,8 @@ class request {
   /// Returns the decoded part of the path that the pattern of the route calls `name`; an empty text
   /// if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  /// Returns the route that was chosen before the first middleware ran.
+  route_view route() const noexcept { return route_view(*state_); }
   /// Returns the endpoint of the peer. An IPv4 address stays one also if it came to a socket for
   /// both versions. 0.0.0.0 and port 0 for a UNIX socket.
   ip::tcp::endpoint peer() const noexcept;

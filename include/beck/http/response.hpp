@@ -11,7 +11,9 @@
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
+#include <type_traits>
 
 namespace beck {
 
@@ -22,11 +24,20 @@ class file_object;
 namespace beck::http {
 
 class response;
+class request;
 class exchange;
 
 namespace detail {
 
 struct exchange_state;
+
+/// A function of response::before_head().
+struct head_hook {
+  static constexpr std::size_t bytes_max = 2 * sizeof(void*);
+
+  void (*call)(void* function, request& q, response& r);
+  alignas(void*) unsigned char function[bytes_max];
+};
 
 /// The operation of response::async_write_some().
 class [[nodiscard]] response_write : public op<response_write, void(error_code, std::size_t)> {
@@ -124,6 +135,27 @@ class response {
   /// sent.
   response& close() noexcept;
 
+  /// Calls `function(request&, response&)` once, immediately before the head of the response is
+  /// written, whoever responds: it may still change the status and the fields. Functions that were
+  /// added later are called first, so the hook of an inner middleware precedes that of an outer
+  /// one. If one throws, the response is 500, and the others are not called. It must not send.
+  /// Requires: `function` is trivially copyable and has at most the size of two pointers, such as a
+  /// lambda that captures a pointer to an object which lives as long as the server; a handler may
+  /// have returned when it is called. Throws std::logic_error if the head was sent,
+  /// std::length_error beyond before_head_max.
+  template <class Function>
+    requires(std::is_trivially_copyable_v<Function> &&
+             sizeof(Function) <= detail::head_hook::bytes_max &&
+             alignof(Function) <= alignof(void*))
+  response& before_head(Function function) {
+    detail::head_hook hook{
+        [](void* f, request& q, response& r) { (*static_cast<Function*>(f))(q, r); }, {}};
+    ::new (static_cast<void*>(hook.function)) Function(function);
+    return add_hook(hook);
+  }
+  /// How many functions before_head() takes for a response.
+  static constexpr std::size_t before_head_max = 8;
+
   /// Sends the whole response with `body`, which need not outlive the call: a small body is copied,
   /// of a larger one only the part that the socket does not take at once. Throws std::logic_error
   /// after an earlier send() or write; std::bad_alloc. Never blocks.
@@ -188,6 +220,7 @@ class response {
   friend struct detail::exchange_state;
   response(const response&) = default;
   response& operator=(const response&) = default;
+  response& add_hook(const detail::head_hook& hook);
   explicit response(detail::exchange_state& to) noexcept : to_(&to) {}
 
   detail::exchange_state* to_;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <beck/base/io_result.hpp>
@@ -98,6 +99,9 @@ class connection : public std::enable_shared_from_this<connection> {
   /// As lose(), also while an exchange object owns the request, perhaps for ever.
   void cut() noexcept;
 
+  /// Responds to a request whose body is too long, inside its middlewares.
+  void refuse_body();
+
   // --- its parts
   request_side& requests() noexcept { return requests_; }
   handler_run& handlers() noexcept { return handlers_; }
@@ -151,6 +155,7 @@ class connection : public std::enable_shared_from_this<connection> {
   task<bool> make_layer(stream_layer& layer);
   void end_exchange(std::exception_ptr& thrown);
   void refuse(refusal why);
+  std::string text_of_refusal(refusal why) const;
   task<> close_gently();
   task<> finish_stream();
   static task<io_result<tunnel>> send_and_take_over(operation under_way);

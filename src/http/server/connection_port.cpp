@@ -53,6 +53,8 @@ bool connection_port::lower_bound(std::uint64_t bytes_max) noexcept {
   return connection_.requests().lower_bound(bytes_max);
 }
 
+void connection_port::refuse_body() { connection_.refuse_body(); }
+
 // --- the response
 
 void connection_port::send(std::string_view body) { connection_.responses().send(body); }
@@ -98,6 +100,8 @@ void connection_port::send_file(file_object& from, std::uint64_t offset, std::ui
 task<io_result<tunnel>> connection_port::take_over() { return connection_.take_over(); }
 
 // --- the exchange object
+
+std::shared_ptr<void> connection_port::share() { return connection_.shared_from_this(); }
 
 void connection_port::return_exchange() noexcept { connection_.handlers().return_exchange(); }
 

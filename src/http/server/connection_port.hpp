@@ -26,6 +26,7 @@ class connection_port final : public exchange_port {
   void read(mutable_buffer to, body_read::handler done) override;
   bool body_is_whole() const noexcept override;
   bool lower_bound(std::uint64_t bytes_max) noexcept override;
+  void refuse_body() override;
 
   void send(std::string_view body) override;
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec) override;
@@ -40,6 +41,7 @@ class connection_port final : public exchange_port {
                  file_send::handler done) override;
   task<io_result<tunnel>> take_over() override;
 
+  std::shared_ptr<void> share() override;
   void return_exchange() noexcept override;
 
  private:

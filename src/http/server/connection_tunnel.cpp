@@ -53,6 +53,10 @@ void require_tunnel(connection& of) {
 
 task<io_result<tunnel>> connection::take_over() {
   require_tunnel(*this);
+  if (!active_->hooks.empty()) {
+    responses_.call_hooks();
+    require_tunnel(*this);
+  }
   return send_and_take_over(operation(*this));
 }
 

@@ -39,6 +39,9 @@ class exchange_port {
   /// Lowers the bound of the body, which a router inside the handler has found. Returns false if
   /// the body is too long.
   virtual bool lower_bound(std::uint64_t bytes_max) noexcept = 0;
+  /// Responds to a request whose body is too long, and keeps the fields that are set. The
+  /// connection, or the stream, ends with this response. Throws as response::status().
+  virtual void refuse_body() = 0;
 
   // --- the response
   virtual void send(std::string_view body) = 0;
@@ -63,6 +66,8 @@ class exchange_port {
   virtual task<io_result<tunnel>> take_over() = 0;
 
   // --- the exchange object
+  /// Returns a share in what carries the exchange, so that it stays while an object owns that.
+  virtual std::shared_ptr<void> share() = 0;
   /// Called when the object that owned the exchange is destroyed.
   virtual void return_exchange() noexcept = 0;
 

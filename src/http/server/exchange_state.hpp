@@ -13,10 +13,14 @@
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/exchange.hpp>
 #include <beck/http/head.hpp>
+#include <beck/http/refusal.hpp>
 #include <beck/http/status.hpp>
 
 #include "http/message/field_lines.hpp"
 #include "http/server/exchange_port.hpp"
+#include "http/server/head_hooks.hpp"
+#include "http/server/kept_values.hpp"
+#include "http/server/layer_run.hpp"
 #include "http/server/route_match.hpp"
 
 namespace beck::http::detail {
@@ -24,12 +28,15 @@ namespace beck::http::detail {
 /// The state of the handler of the present request.
 struct handler_state {
   route_match route;
+  layer_run layers;                ///< around the handler
+  layer_run* collects = &layers;   ///< takes the layers of routers that choose
   std::int64_t began = 0;          ///< the time when the head was whole; only with an observer
   std::shared_ptr<void> taken_by;  ///< the connection, while an exchange object owns the request
   manual_reset_event exchange_gone;
   client_wait::handler client_gone;  ///< empty: the handler does not wait for the end of its client
   bool waits_for_events = false;     ///< a setting of the route
   bool knows_end = false;            ///< the handler was told that the client has left
+  refusal refused = refusal::none;   ///< the request was refused inside the layers
   bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
 
   /// Returns whether an exchange object owns the request.
@@ -99,11 +106,21 @@ struct exchange_state {
   http::request make_request() noexcept { return {head, *this}; }
   http::response make_response() noexcept { return http::response(*this); }
   http::exchange make_exchange() noexcept { return {*this, make_request(), make_response()}; }
+  /// Calls a handler with an exchange object, which it may keep. Throws what it throws, and
+  /// std::logic_error if there is such an object already.
+  void give(void* to, void (*call)(void* handler, http::exchange&& x));
+  /// Drops what middlewares and handlers have left in an exchange that has ended.
+  void forget() noexcept {
+    hooks.clear();
+    values.clear();
+  }
 
   exchange_port& port;
   const request_head& head;
   handler_state handler;
   response_state response;
+  head_hooks hooks;
+  kept_values values;
 };
 
 }  // namespace beck::http::detail

@@ -34,17 +34,18 @@ class handler_run {
   route_choice choose();
   /// Calls a handler that is a function. Returns the exception that it threw.
   std::exception_ptr call_plain(const route_choice& chosen);
-  /// Calls a handler with an exchange object, which it may keep. Returns the exception that the
-  /// handler threw.
-  std::exception_ptr call_callback(const route_choice& chosen);
-  /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
-  static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
+  /// Calls a handler of another kind, or one with middlewares around it; `left` gets the work that
+  /// is left, unless an exchange object has it. Returns the exception that the call threw.
+  std::exception_ptr call(const route_choice& chosen, request& q, response& r, pending& left);
   /// Completes the response of a handler that has ended, and reports to the observer. Instead
   /// returns a refusal if the request has to be refused.
   [[nodiscard]] refusal end(std::exception_ptr& thrown);
   /// Returns whether the server has an observer of exchanges.
   bool has_observer() const noexcept;
-  /// Reports an exchange that has ended to the observer. Requires has_observer().
+  /// Writes to the log of the context that a handler threw, or ended without a response. Not if the
+  /// client is the cause.
+  void log_failure(const std::exception_ptr& thrown) noexcept;
+  /// Reports an exchange that has ended to the observers. Requires has_observer().
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
 
   // --- while the handler is suspended
@@ -69,6 +70,7 @@ class handler_run {
   // handler_run.cpp
   void end_operations() noexcept;
   bool is_excused() const noexcept;
+  bool ends_without_head() const noexcept;
   void answer_instead(std::string_view why);
 
   // handler_client.cpp
@@ -76,9 +78,6 @@ class handler_run {
   void watch_client();
   void on_client_event();
   void note_left() noexcept;
-
-  // exchange_report.cpp
-  void log_failure(const std::exception_ptr& thrown) noexcept;
 
   connection& connection_;
   std::size_t operations_ = 0;  // under way

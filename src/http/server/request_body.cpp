@@ -56,12 +56,15 @@ void request_side::bound_body(std::uint64_t bytes_max) noexcept {
   incoming_request& x = active();
   BECK_ASSERT(x.data_bytes == 0, "the bound of a body changes after a part of it was decoded");
   body_limits bounds = connection_.bounds().bodies;
-  if (bytes_max != 0) bounds.body_bytes = bytes_max;
+  x.bound_by_route = bytes_max != 0;
+  if (x.bound_by_route) bounds.body_bytes = bytes_max;
   x.body_bytes_max = bounds.body_bytes;
   x.decoder = body_decoder(x.head, bounds);
   if (x.head.framing() != body_framing::length) return;
   static_cast<void>(x.decoder.decode({}));
   x.body_refusal = x.decoder.reason();
+  // The rest is not read, and the head of the response has to say so, whoever responds.
+  if (x.body_refusal != refusal::none) connection_.serve_no_more();
 }
 
 bool request_side::lower_bound(std::uint64_t bytes_max) noexcept {

@@ -77,6 +77,12 @@ response& response::content_length(std::uint64_t bytes) {
   return *this;
 }
 
+response& response::add_hook(const detail::head_hook& hook) {
+  to_->response.require_no_head();
+  to_->hooks.add(hook);
+  return *this;
+}
+
 response& response::close() noexcept {
   to_->response.close = true;
   return *this;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,11 @@ class response_side {
                                                   std::uint64_t bytes);
 
   // --- for the connection
+  /// Calls the functions of response::before_head(). Throws what they throw, and std::logic_error
+  /// if one of them has sent a response.
+  void call_hooks();
+  /// As call_hooks(); returns the exception.
+  std::exception_ptr try_hooks() noexcept;
   /// Responds with a text of the server itself, and drops the fields and the status of the handler.
   void answer(http::status status, std::string_view text);
   /// Ends the response of a handler that has ended without an exception.
@@ -68,6 +74,7 @@ class response_side {
   void drop_waits() noexcept;
 
  private:
+  void set_answer(http::status status);
   void begin_head() noexcept;
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();
