@@ -146,7 +146,7 @@ void handler_run::answer_instead(std::string_view why) {
   responses.answer(status::internal_server_error, why);
 }
 
-/// Returns whether the response of a handler that has ended is a head that it has set, and not sent.
+/// Returns whether a handler that has ended has set a head for its response, but not sent it.
 bool handler_run::ends_without_head() const noexcept {
   const connection_exchange& x = connection_.active();
   return !connection_.is_lost() && !connection_.is_tunnel() && !x.response.has_begun() &&

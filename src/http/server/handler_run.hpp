@@ -52,7 +52,7 @@ class handler_run {
   /// Called when the handler suspends: sends the queued output of earlier exchanges, and starts to
   /// watch the client.
   void suspend() noexcept;
-  /// Called when the exchange object of call_callback() is destroyed.
+  /// Called when an exchange object that owned the request is destroyed.
   void return_exchange() noexcept;
   /// Returns whether the client has left.
   bool client_left() noexcept;

@@ -20,7 +20,8 @@ inline constexpr std::string_view all_methods_text = "GET, HEAD, POST, PUT, DELE
 
 struct route;
 
-/// The captured parts of a path, and the routes that have led to the handler. Thread: that of the connection.
+/// The captured parts of a path, and the routes that have led to the handler. Thread: that of the
+/// connection.
 class route_match {
  public:
   /// The greatest number of captures.
