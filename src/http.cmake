@@ -38,24 +38,28 @@ beck_library(beck_http
     http/message/target.cpp
     http/message/url.cpp
     http/server/connection.cpp
+    http/server/connection_port.cpp
     http/server/connection_room.cpp
     http/server/connection_stream.cpp
     http/server/connection_tunnel.cpp
     http/server/exchange_report.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
+    http/server/layer_run.cpp
     http/server/listener.cpp
     http/server/metrics.cpp
     http/server/peer_addresses.cpp
     http/server/per_context.cpp
     http/server/phase_clock.cpp
     http/server/posix_listener.cpp
+    http/server/request.cpp
     http/server/request_body.cpp
     http/server/request_side.cpp
     http/server/response.cpp
     http/server/response_file.cpp
     http/server/response_output.cpp
     http/server/response_side.cpp
+    http/server/route.cpp
     http/server/route_table.cpp
     http/server/router.cpp
     http/server/run.cpp
@@ -84,14 +88,18 @@ beck_library(beck_http
     http/media_type.hpp
     http/method.hpp
     http/metrics.hpp
+    http/middleware.hpp
     http/parser.hpp
     http/per_context.hpp
+    http/pending.hpp
     http/range.hpp
     http/refusal.hpp
     http/request.hpp
     http/response.hpp
+    http/route.hpp
     http/router.hpp
     http/server.hpp
+    http/slot.hpp
     http/static_files.hpp
     http/status.hpp
     http/target.hpp

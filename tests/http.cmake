@@ -11,6 +11,7 @@ beck_test(http_tests SOURCES
   http/static_files_test.cpp
   support/allocations.cpp
   ONE_THREAD
+  http/before_head_test.cpp
   http/body_decoder_test.cpp
   http/client_body_test.cpp
   http/client_cost_test.cpp
@@ -39,6 +40,7 @@ beck_test(http_tests SOURCES
   http/location_test.cpp
   http/media_type_test.cpp
   http/metrics_test.cpp
+  http/middleware_test.cpp
   http/open_files_test.cpp
   http/parser_test.cpp
   http/peer_addresses_test.cpp

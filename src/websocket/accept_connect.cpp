@@ -92,8 +92,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
 task<io_result<stream>> accept_request(http::request& q, http::response& response, limits most,
                                        std::string protocols, std::string origins) {
   using result = io_result<stream>;
-  http::detail::connection& of = http::detail::connection_of(q);
-  const bool is_secure = !of.stream().is_plain();
+  const bool is_secure = http::detail::state_of(q).port.is_layered();
   const detail::upgrade_check checked =
       detail::check_request(q.head(), {.protocols = protocols, .origins = origins}, is_secure);
   if (checked.error) {
@@ -105,7 +104,7 @@ task<io_result<stream>> accept_request(http::request& q, http::response& respons
   if (!checked.protocol.empty()) response.set(field::sec_websocket_protocol, checked.protocol);
   auto taken = co_await response.take_over();
   if (taken.error()) co_return result(taken.error(), stream());
-  auto made = std::make_shared<detail::session>(of, most, std::move(taken).value());
+  auto made = std::make_shared<detail::session>(q.get_executor(), most, std::move(taken).value());
   made->protocol = checked.protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }

@@ -22,8 +22,8 @@ limits within_bounds(limits most) noexcept {
 
 }  // namespace
 
-session::session(http::detail::connection& of, const limits& most, http::tunnel&& taken)
-    : executor_(of.executor()),
+session::session(const any_io_executor& executor, const limits& most, http::tunnel&& taken)
+    : executor_(executor),
       limits_(within_bounds(most)),
       tunnel_(std::move(taken)),
       stream_(&tunnel_.stream()),
@@ -32,7 +32,7 @@ session::session(http::detail::connection& of, const limits& most, http::tunnel&
       clock_(*this) {
   output_.start(executor_, *stream_);
   input_.begin_with(tunnel_.read_ahead());
-  of.owner_of_tunnel = this;
+  http::detail::connection::of(tunnel_).owner_of_tunnel = this;
 }
 
 session::session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken)

@@ -54,8 +54,8 @@ inline constexpr beck::detail::transition_table<session_state, 4> session_transi
 class session final : public std::enable_shared_from_this<session>,
                       private http::detail::tunnel_owner {
  public:
-  /// Takes over the connection `of`, whose tunnel is `taken`, from a handler of a server.
-  session(http::detail::connection& of, const limits& most, http::tunnel&& taken);
+  /// Takes over the connection of a tunnel from a handler of a server.
+  session(const any_io_executor& executor, const limits& most, http::tunnel&& taken);
   /// Takes over the connection of a client.
   session(const any_io_executor& executor, const limits& most, http::taken_stream&& taken);
   session(const session&) = delete;

@@ -203,6 +203,36 @@ class HttpProxy(unittest.TestCase):
                 self.assertEqual(started.wait(LIMIT_S), 0)
 
 
+class GuardedSite(unittest.TestCase):
+    def ask(self, port, method, path, body=None, token=None):
+        connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+        connection.request(method, path, body, {"Authorization": f"Bearer {token}"} if token else {})
+        response = connection.getresponse()
+        text = response.read()
+        connection.close()
+        return response.status, text, response.getheader("X-Request")
+
+    def test_middlewares_guard_the_routes_and_number_every_response(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), programs_test.program("guarded_site", 0, backend=backend) as running:
+                site, port = running
+                self.assertEqual(self.ask(port, "GET", "/health"), (200, b"well\n", "1"))
+                self.assertEqual(self.ask(port, "GET", "/me"), (401, b"who is there?\n", "2"))
+                self.assertEqual(self.ask(port, "GET", "/me", token="anna"), (200, b"anna\n", "3"))
+                self.assertEqual(self.ask(port, "GET", "/none"), (404, b"not found\n", "4"))
+                self.assertEqual(self.ask(port, "GET", "/notes/x", token="ben"), (200, b"ben reads x\n", "5"))
+                self.assertEqual(self.ask(port, "POST", "/notes/x", b"body", "ben"), (201, b"ben stored 4\n", "6"))
+                status, text, number = self.ask(port, "POST", "/notes/x", b"b" * 1001, "ben")
+                self.assertEqual((status, number), (413, "7"))
+                self.assertIn(b"route_options::body_bytes", text)
+                self.assertEqual(self.ask(port, "GET", "/notes/x")[0], 401)
+                site.send_signal(signal.SIGTERM)
+                lines = site.stdout.read().splitlines()
+                self.assertEqual(site.wait(LIMIT_S), 0)
+                self.assertEqual(lines, ["1 /health 200", "2 /me 401", "3 /me 200", "4  404", "5 /notes/{name} 200",
+                                         "6 /notes/{name} 201", "7  413", "8 /notes/{name} 401"])
+
+
 if __name__ == "__main__":
     programs_test.folder = Path(sys.argv.pop(1))
     unittest.main()

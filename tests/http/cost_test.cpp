@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The cost of an exchange, in system calls and allocations, counted on the real kernel. The peer is
 // a blocking socket of this thread, so that everything counted is the server's.
+#include <beck/http/middleware.hpp>
+#include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
+#include <beck/http/slot.hpp>
 
 #include <sys/socket.h>
 
@@ -48,6 +51,17 @@ task<> hello_task(http::request&, http::response& r) {
 }
 void hello_later(http::exchange x) { x.response().send("hello\n"); }
 
+constinit const http::slot<int> place;
+http::pending pass(http::request& q, http::response& r, http::next next) { return next(q, r); }
+http::pending keep(http::request& q, http::response& r, http::next next) {
+  place.put(q, 7);
+  r.before_head([](http::request& asked, http::response& head) {
+    if (*place.get(asked) == 7) head.set("X-Route", asked.route().pattern());
+  });
+  return next(q, r);
+}
+task<> wait(http::request& q, http::response& r, http::next next) { co_await next(q, r); }
+
 template <class Handler>
 void check_exchanges(Handler handler) {
   counted c(handler);
@@ -79,6 +93,19 @@ CONFORMANCE_ON(kernel, "http: an exchange is one receive and one send, and alloc
   check_exchanges(&hello);
   check_exchanges(&hello_task);
   check_exchanges(&hello_later);
+}
+
+CONFORMANCE_ON(kernel, "http: middlewares and what they keep allocate nothing") {
+  const auto around = [](auto handler) {
+    return http::with(pass, wait, keep, pass, wait, handler);
+  };
+  check_exchanges(around(&hello));
+  check_exchanges(around(&hello_task));
+  check_exchanges(around(&hello_later));
+  http::router inner, site;
+  inner.get("/", &hello).use(wait, pass);
+  site.mount("/", inner).use(pass, wait, keep);
+  check_exchanges(site);
 }
 
 CONFORMANCE_ON(kernel, "http: sixteen requests in one packet are answered with one send") {

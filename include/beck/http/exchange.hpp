@@ -33,12 +33,11 @@ class exchange {
   any_io_executor get_executor() const noexcept;
 
  private:
-  friend class detail::connection;
-  friend class detail::handler_run;
-  exchange(detail::connection& of, const http::request& q, const http::response& r) noexcept
-      : connection_(&of), request_(q), response_(r) {}
+  friend struct detail::exchange_state;
+  exchange(detail::exchange_state& of, const http::request& q, const http::response& r) noexcept
+      : state_(&of), request_(q), response_(r) {}
 
-  detail::connection* connection_;  // nullptr: moved from
+  detail::exchange_state* state_;  // nullptr: moved from
   http::request request_;
   http::response response_;
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The kinds of handlers that a server calls: functions, coroutines, callbacks, and routers, which
-// choose among handlers.
+// The kinds of handlers that a server calls: functions, coroutines, callbacks, handlers with
+// middlewares around them, and routers, which choose among handlers.
 #pragma once
 
 #include <beck/coro/task.hpp>
 #include <beck/http/exchange.hpp>
+#include <beck/http/pending.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 #include <concepts>
@@ -25,6 +26,12 @@ concept coroutine_handler = requires(H& h, request& q, response& r) {
   requires beck::detail::is_task<decltype(h(q, r))>;
   requires std::is_void_v<typename decltype(h(q, r))::value_type>;
 };
+/// A function that responds, or returns the work that is left to do:
+/// `pending(request&, response&)`. A handler with middlewares around it is one; see with().
+template <class H>
+concept pending_handler = requires(H& h, request& q, response& r) {
+  { h(q, r) } -> std::same_as<pending>;
+};
 /// A function that takes the exchange over, and responds at once or later: `void(exchange)`.
 template <class H>
 concept exchange_handler = requires(H& h, http::exchange x) {
@@ -41,12 +48,13 @@ struct route_choice {
   void* handler;
   std::uint64_t body_bytes;       ///< the limit of the request's body; 0: that of the server
   bool waits_for_events = false;  ///< see route_options::waits_for_events
+  bool is_answer = false;         ///< a router answers by itself, for want of a handler
 };
 
 /// The functions of a handler of any type. One of the first four is set.
 struct handler_table {
   void (*plain)(void* handler, request& q, response& r);
-  task<> (*coroutine)(void* handler, request& q, response& r);
+  pending (*call)(void* handler, request& q, response& r);
   void (*callback)(void* handler, http::exchange&& x);
   /// Chooses the handler of a request whose head has arrived. The result is no router.
   route_choice (*choose)(void* handler, request& q);
@@ -62,12 +70,34 @@ concept routing_handler = requires(H& h, request& q) {
 };
 /// Anything that can serve requests.
 template <class H>
-concept any_handler =
-    plain_handler<H> || coroutine_handler<H> || exchange_handler<H> || routing_handler<H>;
+concept any_handler = plain_handler<H> || coroutine_handler<H> || pending_handler<H> ||
+                      exchange_handler<H> || routing_handler<H>;
 
 namespace detail {
 
-inline task<> as_task(awaitable<> work) { co_await static_cast<awaitable<>&&>(work); }
+/// Calls a handler that takes an exchange, inside middlewares. The result waits until the exchange
+/// has ended. Throws std::logic_error if the handler has the exchange already.
+pending call_with_exchange(request& q, void* handler,
+                           void (*call)(void* handler, http::exchange&& x));
+
+/// Calls the callback of a handler_table.
+template <class H>
+void call_back(void* handler, http::exchange&& x) {
+  (*static_cast<H*>(handler))(static_cast<http::exchange&&>(x));
+}
+
+/// Calls a handler of any kind inside middlewares.
+template <class H>
+pending call_handler(H& handler, request& q, response& r) {
+  if constexpr (plain_handler<H>) {
+    handler(q, r);
+    return {};
+  } else if constexpr (exchange_handler<H>) {
+    return detail::call_with_exchange(q, &handler, &call_back<H>);
+  } else {
+    return handler(q, r);
+  }
+}
 
 template <class H>
 constexpr handler_table table_of() noexcept {
@@ -78,16 +108,10 @@ constexpr handler_table table_of() noexcept {
   } else if constexpr (plain_handler<H>) {
     table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
   } else if constexpr (exchange_handler<H>) {
-    table.callback = [](void* handler, http::exchange&& x) {
-      (*static_cast<H*>(handler))(static_cast<http::exchange&&>(x));
-    };
+    table.callback = &call_back<H>;
   } else {
-    table.coroutine = [](void* handler, request& q, response& r) -> task<> {
-      if constexpr (std::is_same_v<decltype((*static_cast<H*>(handler))(q, r)), task<>>) {
-        return (*static_cast<H*>(handler))(q, r);
-      } else {
-        return detail::as_task((*static_cast<H*>(handler))(q, r));
-      }
+    table.call = [](void* handler, request& q, response& r) -> pending {
+      return (*static_cast<H*>(handler))(q, r);
     };
   }
   return table;

@@ -6,6 +6,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/http/head.hpp>
+#include <beck/http/route.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
@@ -19,19 +20,17 @@ class request;
 
 namespace detail {
 
-class connection;
-class handler_run;
-class request_side;
+struct exchange_state;
 
-/// Returns the connection, in which routers and static_files keep their results.
-connection& connection_of(request& q) noexcept;
+/// Returns the state of the exchange, in which routers keep their results.
+exchange_state& state_of(const request& q) noexcept;
 
 /// The operation of request_body::async_read_some().
 class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_t)> {
  public:
   static constexpr const char* waits_for = "http body";
 
-  body_read(request_side& from, mutable_buffer to) noexcept : from_(&from), to_(to) {}
+  body_read(exchange_state& from, mutable_buffer to) noexcept : from_(&from), to_(to) {}
   body_read(body_read&& other) noexcept
       : op(static_cast<op&&>(other)), from_(other.from_), to_(other.to_) {}
 
@@ -40,7 +39,7 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
   any_io_executor get_executor() const noexcept;
 
  private:
-  request_side* from_;
+  exchange_state* from_;
   mutable_buffer to_;
 };
 
@@ -49,7 +48,7 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
  public:
   static constexpr const char* waits_for = "http client that leaves";
 
-  explicit client_wait(connection& of) noexcept : of_(&of) {}
+  explicit client_wait(exchange_state& of) noexcept : of_(&of) {}
   client_wait(client_wait&& other) noexcept : op(static_cast<op&&>(other)), of_(other.of_) {}
 
   bool ready();
@@ -58,7 +57,7 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
   void cancel() noexcept;
 
  private:
-  connection* of_;
+  exchange_state* of_;
 };
 
 }  // namespace detail
@@ -73,7 +72,7 @@ class [[nodiscard]] client_wait : public op<client_wait, void(error_code)> {
 /// Thread: that of the handler. One read at a time.
 class request_body {
  public:
-  explicit request_body(detail::request_side& from) noexcept : from_(&from) {}
+  explicit request_body(detail::exchange_state& from) noexcept : from_(&from) {}
 
   /// Receives at least one byte. Completes with (error_code, std::size_t). The first read sends
   /// "100 Continue" if the client waits for it.
@@ -90,7 +89,7 @@ class request_body {
   any_io_executor get_executor() const noexcept;
 
  private:
-  detail::request_side* from_;
+  detail::exchange_state* from_;
 };
 
 /// A request. Its texts live until its handler has ended. Thread: that of the handler.
@@ -117,6 +116,8 @@ class request {
   /// Returns the decoded part of the path that the pattern of the route calls `name`; an empty text
   /// if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  /// Returns the route that was chosen before the first middleware ran.
+  route_view route() const noexcept { return route_view(*state_); }
   /// Returns the endpoint of the peer. An IPv4 address stays one also if it came to a socket for
   /// both versions. 0.0.0.0 and port 0 for a UNIX socket.
   ip::tcp::endpoint peer() const noexcept;
@@ -138,7 +139,7 @@ class request {
   /// the connection has ended in another way; operation_aborted if the wait is cancelled, or the
   /// handler ends before. A handler that then ends without a response does not count as failed. One
   /// wait at a time.
-  detail::client_wait async_wait_gone() noexcept { return detail::client_wait(*connection_); }
+  detail::client_wait async_wait_gone() noexcept { return detail::client_wait(*state_); }
   /// As above. `token` takes (error_code).
   template <class Token>
   auto async_wait_gone(Token&& token) {
@@ -150,17 +151,16 @@ class request {
   any_io_executor get_executor() const noexcept;
 
  private:
-  friend class detail::connection;
-  friend class detail::handler_run;
   friend class exchange;
-  friend detail::connection& detail::connection_of(request& q) noexcept;
+  friend struct detail::exchange_state;
+  friend detail::exchange_state& detail::state_of(const request& q) noexcept;
   request(const request&) = default;
   request& operator=(const request&) = default;
-  request(const request_head& head, detail::connection& of) noexcept
-      : head_(&head), connection_(&of) {}
+  request(const request_head& head, detail::exchange_state& of) noexcept
+      : head_(&head), state_(&of) {}
 
   const request_head* head_;
-  detail::connection* connection_;
+  detail::exchange_state* state_;
 };
 
 }  // namespace beck::http

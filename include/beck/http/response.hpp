@@ -11,7 +11,9 @@
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
+#include <type_traits>
 
 namespace beck {
 
@@ -22,20 +24,27 @@ class file_object;
 namespace beck::http {
 
 class response;
+class request;
 class exchange;
 
 namespace detail {
 
-class connection;
-class handler_run;
-class response_side;
+struct exchange_state;
+
+/// A function of response::before_head().
+struct head_hook {
+  static constexpr std::size_t bytes_max = 2 * sizeof(void*);
+
+  void (*call)(void* function, request& q, response& r);
+  alignas(void*) unsigned char function[bytes_max];
+};
 
 /// The operation of response::async_write_some().
 class [[nodiscard]] response_write : public op<response_write, void(error_code, std::size_t)> {
  public:
   static constexpr const char* waits_for = "http response";
 
-  response_write(response_side& to, const_buffer data) noexcept : to_(&to), data_(data) {}
+  response_write(exchange_state& to, const_buffer data) noexcept : to_(&to), data_(data) {}
   response_write(response_write&& other) noexcept
       : op(static_cast<op&&>(other)), to_(other.to_), data_(other.data_) {}
 
@@ -45,7 +54,7 @@ class [[nodiscard]] response_write : public op<response_write, void(error_code, 
   void cancel() noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
   const_buffer data_;
 };
 
@@ -54,7 +63,7 @@ class [[nodiscard]] response_flush : public op<response_flush, void(error_code)>
  public:
   static constexpr const char* waits_for = "http response";
 
-  explicit response_flush(response_side& to) noexcept : to_(&to) {}
+  explicit response_flush(exchange_state& to) noexcept : to_(&to) {}
   response_flush(response_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
 
   bool ready();
@@ -63,7 +72,7 @@ class [[nodiscard]] response_flush : public op<response_flush, void(error_code)>
   void cancel() noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
 };
 
 /// The operation of response::async_send_file().
@@ -71,7 +80,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
  public:
   static constexpr const char* waits_for = "http file";
 
-  file_send(response_side& to, file_object& from, std::uint64_t offset,
+  file_send(exchange_state& to, file_object& from, std::uint64_t offset,
             std::uint64_t bytes) noexcept
       : to_(&to), from_(&from), offset_(offset), bytes_(bytes) {}
   file_send(file_send&& other) noexcept
@@ -86,7 +95,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
   any_io_executor get_executor() const noexcept;
 
  private:
-  response_side* to_;
+  exchange_state* to_;
   file_object* from_;
   std::uint64_t offset_;
   std::uint64_t bytes_;
@@ -125,6 +134,27 @@ class response {
   /// Ends the connection after this response, whose head says so. Has no effect after the head was
   /// sent.
   response& close() noexcept;
+
+  /// Calls `function(request&, response&)` once, immediately before the head of the response is
+  /// written, whoever responds: it may still change the status and the fields. Functions that were
+  /// added later are called first, so the hook of an inner middleware precedes that of an outer
+  /// one. If one throws, the response is 500, and the others are not called. It must not send.
+  /// Requires: `function` is trivially copyable and has at most the size of two pointers, such as a
+  /// lambda that captures a pointer to an object which lives as long as the server; a handler may
+  /// have returned when it is called. Throws std::logic_error if the head was sent,
+  /// std::length_error beyond before_head_max.
+  template <class Function>
+    requires(std::is_trivially_copyable_v<Function> &&
+             sizeof(Function) <= detail::head_hook::bytes_max &&
+             alignof(Function) <= alignof(void*))
+  response& before_head(Function function) {
+    detail::head_hook hook{
+        [](void* f, request& q, response& r) { (*static_cast<Function*>(f))(q, r); }, {}};
+    ::new (static_cast<void*>(hook.function)) Function(function);
+    return add_hook(hook);
+  }
+  /// How many functions before_head() takes for a response.
+  static constexpr std::size_t before_head_max = 8;
 
   /// Sends the whole response with `body`, which need not outlive the call: a small body is copied,
   /// of a larger one only the part that the socket does not take at once. Throws std::logic_error
@@ -186,14 +216,14 @@ class response {
   any_io_executor get_executor() const noexcept;
 
  private:
-  friend class detail::connection;
-  friend class detail::handler_run;
   friend class exchange;
+  friend struct detail::exchange_state;
   response(const response&) = default;
   response& operator=(const response&) = default;
-  explicit response(detail::response_side& to) noexcept : to_(&to) {}
+  response& add_hook(const detail::head_hook& hook);
+  explicit response(detail::exchange_state& to) noexcept : to_(&to) {}
 
-  detail::response_side* to_;
+  detail::exchange_state* to_;
 };
 
 }  // namespace beck::http

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Chooses the handler of a request by its path and method.
+// Chooses the handler of a request by its path and method, and runs middlewares around it.
 #pragma once
 
 #include <beck/http/handler.hpp>
+#include <beck/http/middleware.hpp>
+#include <beck/http/route.hpp>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -18,6 +20,11 @@ struct route_options {
   /// client has left (request::client_left()), and when the server is being stopped, which answers
   /// 503 unless the handler responds. Only a coroutine has a scope.
   bool waits_for_events = false;
+  /// How many values a route may have.
+  static constexpr std::size_t values_max = 4;
+  /// What middlewares read of the route with request::route(), such as `is_public(true)`. A route
+  /// below mount() also has the values of that.
+  route_value values[values_max] = {};
 };
 static_assert(std::is_trivially_destructible_v<route_options>);
 
@@ -39,9 +46,12 @@ class route_table;
 /// with Allow if the method has no route, 501 for a method without a value in http::method, 400 for
 /// a path that decode_path() refuses.
 ///
+/// Middlewares of use() are around all that the router answers; see middleware.hpp.
+///
 /// A copy shares the routes. Bounds: 1,024 bytes, 32 segments and 8 captures of a pattern; 8 nested
-/// routers.
-/// Thread: one at a time while routes are added, before a server serves; then any.
+/// routers; 16 calls of use() in all of them.
+/// Thread: one at a time while routes are added, before a server serves; then any. From the first
+/// request on, functions that add throw std::logic_error.
 class router {
  public:
   /// Makes a router without routes.
@@ -98,13 +108,34 @@ class router {
     return *this;
   }
 
+  /// Adds a handler for requests without a route, which else are answered with 404. It does not
+  /// replace the other answers of the router. Throws std::invalid_argument if there is one.
+  template <class H>
+    requires(any_handler<std::decay_t<H>> && !routing_handler<std::decay_t<H>>)
+  router& otherwise(H&& h, const route_options& how = route_options()) {
+    using handler = std::decay_t<H>;
+    add_otherwise(new handler(static_cast<H&&>(h)), detail::handler_table_of<handler>, how);
+    return *this;
+  }
+  /// Adds middlewares around everything that this router answers: routes that were added before
+  /// and will be added later, routers that are mounted, and its own answers, such as 404, and 413
+  /// for a body whose announced length is too large. The first one is the outermost; those of a
+  /// router in which this one is mounted are around these. They are copied or moved. Throws
+  /// std::length_error beyond 16 calls.
+  template <class... M>
+    requires(sizeof...(M) != 0 && (middleware<std::decay_t<M>> && ...))
+  router& use(M&&... all) {
+    add_layer(detail::make_layer(static_cast<M&&>(all)...));
+    return *this;
+  }
+
   /// Returns the handler of a request. For the server.
   detail::route_choice choose(request& q) const;
 
-  /// Serves a request inside another handler, such as one that checks a login first. Also sends the
+  /// Serves a request inside another handler, with the middlewares of the router. Also sends the
   /// answers of the router itself, such as 404. Call it once for a request, before its body is
   /// read; the router must live until the task ends. The route's limit for bodies applies if it is
-  /// below the server's. Throws std::logic_error if the route's handler takes an exchange.
+  /// below the server's.
   task<> operator()(request& q, response& r) const;
 
  private:
@@ -112,6 +143,8 @@ class router {
            const route_options& how);
   void add_mount(std::string_view prefix, void* handler, const detail::handler_table& table,
                  const route_options& how);
+  void add_otherwise(void* handler, const detail::handler_table& table, const route_options& how);
+  void add_layer(const detail::layer& made);
 
   detail::route_table* table_;
 };

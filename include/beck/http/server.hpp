@@ -31,10 +31,11 @@ struct server_stats {
   std::uint64_t evicted = 0;      ///< connections closed for new ones; see limits::connections
   std::uint64_t handshakes_failed = 0;  ///< handshakes of a layer that failed or were too slow
   std::uint64_t taken_over = 0;         ///< connections that have become tunnels
-  std::uint64_t exchanges = 0;          ///< requests whose handler was called, and has ended
-  std::uint64_t failed = 0;             ///< handlers that threw, or ended without a response
-  std::uint64_t cut = 0;                ///< responses that were begun and not completed
-  std::uint64_t refused[64] = {};       ///< messages, by refusal
+  /// Requests whose handler, or a middleware around it, was called, and has ended.
+  std::uint64_t exchanges = 0;
+  std::uint64_t failed = 0;        ///< handlers that threw, or ended without a response
+  std::uint64_t cut = 0;           ///< responses that were begun and not completed
+  std::uint64_t refused[64] = {};  ///< messages, by refusal
 
   /// Returns how many messages were refused for `why`.
   std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
@@ -52,12 +53,8 @@ struct record_sink {
   void (*function)(void* object, const Record& record) = nullptr;
   void (*deleter)(void* object) noexcept = nullptr;
 
-  void call(const Record& record) const {
-    if (object != nullptr) function(object, record);
-  }
-  void destroy() const noexcept {
-    if (object != nullptr) deleter(object);
-  }
+  void call(const Record& record) const { function(object, record); }
+  void destroy() const noexcept { deleter(object); }
   /// Returns a sink with `given` inside.
   template <class Function>
   static record_sink of(Function&& given) {
@@ -132,14 +129,14 @@ class server {
   void behind_proxy(std::string_view proxies, field how = field::x_forwarded_for);
   /// Calls `function(const exchange_record&)` for each exchange that has ended and each message
   /// that was refused, on the thread of the connection: with several contexts on several at once.
-  /// The function is copied or moved into the server. It must not throw, and not block. Default:
-  /// none.
+  /// Several calls add up, and the functions are called in that order. Each is copied or moved into
+  /// the server; it must not throw, and not block. Default: none. Throws std::bad_alloc.
   template <class Function>
   void on_finish(Function&& function) {
     report_to(detail::record_sink<exchange_record>::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(const handshake_record&)` for each handshake of a layer that has failed; else
-  /// as on_finish(). Default: none.
+  /// as on_finish().
   template <class Function>
   void on_handshake_failed(Function&& function) {
     report_to(detail::record_sink<handshake_record>::of(static_cast<Function&&>(function)));
@@ -172,8 +169,8 @@ class server {
   server_stats stats() const noexcept;
 
  private:
-  void report_to(const detail::record_sink<exchange_record>& sink) noexcept;
-  void report_to(const detail::record_sink<handshake_record>& sink) noexcept;
+  void report_to(const detail::record_sink<exchange_record>& sink);
+  void report_to(const detail::record_sink<handshake_record>& sink);
   friend class detail::serving_program;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
   void listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family);

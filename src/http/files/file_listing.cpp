@@ -8,7 +8,7 @@
 
 #include "http/files/file_site.hpp"
 #include "http/files/listing_page.hpp"
-#include "http/server/connection.hpp"
+#include "http/server/exchange_state.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -101,7 +101,7 @@ task<> send_listing(file_call call, const std::string& name) {
   if (call.q.method() == method::head) {
     ignore(co_await r.async_flush());
   } else {
-    co_await write_page(r, page, connection_of(call.q).handlers().state().route.path(), is_cut);
+    co_await write_page(r, page, state_of(call.q).handler.route.path(), is_cut);
   }
 }
 

@@ -9,8 +9,7 @@
 
 #include "http/files/file_site.hpp"
 #include "http/message/characters.hpp"
-#include "http/server/connection.hpp"
-#include "http/server/worker.hpp"
+#include "http/server/exchange_state.hpp"
 
 namespace beck::http {
 namespace detail {
@@ -58,8 +57,8 @@ void redirect_to_slash(request& q, response& r) {
 
 /// Returns the open folder of the request's context. The first call opens it, and may block on the
 /// device.
-open_site& open_here(const file_site& site, connection& on, error_code& ec) {
-  std::shared_ptr<void>& kept = on.server_worker().local(&site);
+open_site& open_here(const file_site& site, exchange_port& on, error_code& ec) {
+  std::shared_ptr<void>& kept = on.local(&site);
   if (kept == nullptr) kept = std::make_shared<open_site>(on.executor(), site.settings);
   auto& open = *static_cast<open_site*>(kept.get());
   if (!open.root.is_open()) open.root.open(site.folder, ec);
@@ -196,8 +195,7 @@ static_files::~static_files() {
 }
 
 task<> static_files::operator()(request& q, response& r) const {
-  connection& on = connection_of(q);
-  route_match& match = on.handlers().state().route;
+  route_match& match = state_of(q).handler.route;
   if (q.method() != method::get && q.method() != method::head) {
     say_methods(q, r);
     co_return;
@@ -219,7 +217,7 @@ task<> static_files::operator()(request& q, response& r) const {
     co_return;
   }
   error_code ec;
-  file_call call{*site_, open_here(*site_, on, ec), q, r};
+  file_call call{*site_, open_here(*site_, state_of(q).port, ec), q, r};
   if (ec) {
     say_error(r, ec);
   } else if (path.back() != '/') {

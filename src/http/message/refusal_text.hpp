@@ -17,7 +17,8 @@ inline std::string limit_seconds(duration d) {
 }
 
 /// Returns the limit that a message has exceeded; an empty text if the reason is no limit.
-inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes) {
+inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes,
+                            bool by_route) {
   const auto bytes = [](std::uint64_t n, const char* member) {
     return std::to_string(n) + " bytes, set by " + member;
   };
@@ -38,7 +39,8 @@ inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t bod
   if (why == refusal::trailers_too_long)
     return bytes(bodies.trailer_bytes, "body_limits::trailer_bytes") + ", and " +
            std::to_string(bodies.trailer_fields) + " fields, by body_limits::trailer_fields";
-  if (why == refusal::body_too_long) return bytes(body_bytes, "body_limits::body_bytes");
+  if (why == refusal::body_too_long)
+    return bytes(body_bytes, by_route ? "route_options::body_bytes" : "body_limits::body_bytes");
   if (why == refusal::head_late)
     return limit_seconds(bounds.head_timeout) + ", set by limits::head_timeout";
   if (why == refusal::body_late)
@@ -48,11 +50,13 @@ inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t bod
   return {};
 }
 
-/// Returns the reason in words, with the limit. `body_bytes` is the limit of the body.
-inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes) {
+/// Returns the reason in words, with the limit. `body_bytes` is the limit of the body; `by_route`:
+/// a setting of its route.
+inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes,
+                                bool by_route) {
   std::string text("refused: ");
   text += text_of(why);
-  const std::string limit = limit_of(why, bounds, body_bytes);
+  const std::string limit = limit_of(why, bounds, body_bytes, by_route);
   if (!limit.empty()) text += " (limit: " + limit + ')';
   text += '\n';
   return text;

@@ -76,7 +76,8 @@ connection::connection(std::shared_ptr<worker> of)
       plain_(worker_->executor()),
       requests_(*this),
       handlers_(*this),
-      responses_(*this) {}
+      responses_(*this),
+      port_(*this) {}
 
 connection::~connection() { worker_->uncount(*this); }  // of a connection that was never begun
 
@@ -87,8 +88,8 @@ void connection::change(connection_event event) noexcept {
   advance(state_, event, connection_transitions);
 }
 
-exchange_state& connection::make_active() {
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(bounds());
+connection_exchange& connection::make_active() {
+  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(port_, bounds());
   return *active_;
 }
 
@@ -127,25 +128,27 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       break;
     }
     const route_choice chosen = c.handlers_.choose();
-    if (c.active_->request.body_refusal != refusal::none) {
+    const bool is_layered = !c.active_->handler.layers.empty();
+    if (!is_layered && c.active_->request.body_refusal != refusal::none) {
       c.refuse(c.active_->request.body_refusal);
       break;
     }
     std::exception_ptr thrown;
-    if (chosen.table->plain != nullptr) {
+    if (!is_layered && chosen.table->plain != nullptr) {
       thrown = c.handlers_.call_plain(chosen);
-    } else if (chosen.table->callback != nullptr) {
-      thrown = c.handlers_.call_callback(chosen);
-      const handler_state& handler = c.active_->handler;
-      if (handler.is_taken()) {
-        beck::ignore(co_await c.active_->handler.exchange_gone.wait());
-        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
-      }
     } else {
       requests.copy_head();
-      request q(c.active_->request.head, c);
-      response r(c.responses_);
-      thrown = co_await handler_call(c, handler_run::call_coroutine(chosen, q, r));
+      request q = c.active_->make_request();
+      response r = c.active_->make_response();
+      pending left;
+      thrown = c.handlers_.call(chosen, q, r, left);
+      if (!left.is_finished()) thrown = co_await handler_call(c, std::move(left).into_task());
+      handler_state& handler = c.active_->handler;
+      if (handler.is_taken()) {
+        c.handlers_.suspend();
+        beck::ignore(co_await handler.exchange_gone.wait());
+        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
+      }
     }
     c.end_exchange(thrown);
     if (c.may_go_on() && !requests.body_is_whole()) alive = co_await requests.drop_body();
@@ -163,6 +166,7 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
 void connection::end_exchange(std::exception_ptr& thrown) {
   const refusal why = handlers_.end(thrown);
   if (why != refusal::none) refuse(why);
+  active_->forget();
   requests_.note_last();
 }
 
@@ -178,8 +182,24 @@ void connection::refuse(refusal why) {
   }
   active_->response.clear();
   active_->response.close = true;
-  responses_.answer(status_of(why), refusal_text(why, bounds(), x.body_bytes_max));
+  responses_.answer(status_of(why), text_of_refusal(why));
   if (handlers_.has_observer()) handlers_.report(why);
+}
+
+/// Returns the body of the response to a message that is refused.
+std::string connection::text_of_refusal(refusal why) const {
+  const incoming_request& x = active_->request;
+  return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route);
+}
+
+void connection::refuse_body() {
+  const refusal why = active_->request.body_refusal;
+  BECK_ASSERT(why != refusal::none, "a body is refused without a reason");
+  response r = active_->make_response();
+  r.status(status_of(why)).set(field::content_type, "text/plain; charset=utf-8").close();
+  active_->handler.refused = why;
+  worker_->counters().refused[static_cast<std::size_t>(why)].add();
+  r.send(text_of_refusal(why));
 }
 
 void connection::serve_no_more() noexcept {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <beck/base/io_result.hpp>
@@ -17,6 +18,7 @@
 #include <beck/net/socket_stream.hpp>
 
 #include "coro/task_completion.hpp"
+#include "http/server/connection_port.hpp"
 #include "http/server/handler_run.hpp"
 #include "http/server/phase_clock.hpp"
 #include "http/server/request_side.hpp"
@@ -28,16 +30,13 @@ class worker;
 
 /// The part of a connection that exists only from the first byte of a request to the last byte of
 /// its response.
-struct exchange_state {
-  explicit exchange_state(const limits& bounds) : request(bounds) {}
-  exchange_state(const exchange_state&) = delete;
-  exchange_state& operator=(const exchange_state&) = delete;
+struct connection_exchange final : exchange_state {
+  connection_exchange(exchange_port& by, const limits& bounds) noexcept
+      : exchange_state(by, request.head), request(bounds) {}
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
   static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
 
   incoming_request request;
-  handler_state handler;
-  response_state response;
 };
 
 enum class connection_state : std::uint8_t {
@@ -100,15 +99,18 @@ class connection : public std::enable_shared_from_this<connection> {
   /// As lose(), also while an exchange object owns the request, perhaps for ever.
   void cut() noexcept;
 
+  /// Responds to a request whose body is too long, inside its middlewares.
+  void refuse_body();
+
   // --- its parts
   request_side& requests() noexcept { return requests_; }
   handler_run& handlers() noexcept { return handlers_; }
   response_side& responses() noexcept { return responses_; }
   /// Returns the present exchange. Requires that there is one.
-  exchange_state& active() noexcept { return *active_; }
+  connection_exchange& active() noexcept { return *active_; }
   bool is_active() const noexcept { return active_ != nullptr; }
   /// As active(); makes an exchange if there is none. Throws std::bad_alloc.
-  exchange_state& make_active();
+  connection_exchange& make_active();
   /// Drops the exchange, if there is one. Requires that no exchange object owns it.
   void drop_active() noexcept;
   worker& server_worker() const noexcept { return *worker_; }
@@ -127,7 +129,10 @@ class connection : public std::enable_shared_from_this<connection> {
     return state_ == connection_state::tunnel || state_ == connection_state::tunnel_alone;
   }
   class operation;
-  static task<io_result<tunnel>> take_over(operation under_way);
+  /// See response::take_over().
+  task<io_result<tunnel>> take_over();
+  /// Returns the connection of a tunnel. Requires that the tunnel owns one.
+  static connection& of(const tunnel& taken) noexcept { return *taken.connection_; }
   /// Called when the tunnel has ended.
   void return_tunnel() noexcept;
 
@@ -150,8 +155,10 @@ class connection : public std::enable_shared_from_this<connection> {
   task<bool> make_layer(stream_layer& layer);
   void end_exchange(std::exception_ptr& thrown);
   void refuse(refusal why);
+  std::string text_of_refusal(refusal why) const;
   task<> close_gently();
   task<> finish_stream();
+  static task<io_result<tunnel>> send_and_take_over(operation under_way);
 
   std::shared_ptr<worker> worker_;
   socket_stream plain_;  // the accepted socket; a layer takes it over
@@ -161,7 +168,8 @@ class connection : public std::enable_shared_from_this<connection> {
   request_side requests_;
   handler_run handlers_;
   response_side responses_;
-  std::unique_ptr<exchange_state> active_;
+  connection_port port_;
+  std::unique_ptr<connection_exchange> active_;
   beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
   std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The stream of a connection: the handshake of its layer, before the first request, and its peer.
+// The stream of a connection: the handshake of its layer, before the first request.
 #include <system_error>
 #include <utility>
 
@@ -61,18 +61,3 @@ task<bool> connection::make_layer(stream_layer& layer) {
 }
 
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-ip::tcp::endpoint request::peer() const noexcept { return connection_->peer; }
-
-beck::detail::fixed_text<100> request::peer_name() const {
-  return connection_->stream().peer_name();
-}
-
-ip::address request::client_address() const noexcept {
-  return connection_->server_worker().server().client_address(*head_, connection_->peer.address(),
-                                                              connection_->is_local);
-}
-
-}  // namespace beck::http

@@ -33,8 +33,8 @@ std::string_view upgrade_in(std::string_view lines) noexcept {
 /// Throws std::logic_error unless the request asks for a change of the protocol, and the response
 /// agrees to it.
 void require_tunnel(connection& of) {
-  const exchange_state& x = of.active();
-  of.responses().require_no_head();
+  const connection_exchange& x = of.active();
+  x.response.require_no_head();
   if (x.request.text == nullptr) forbid("needs a coroutine, or an exchange");
   if (!of.requests().body_is_whole()) forbid("before the whole body was read");
   if (x.response.has_length()) forbid("after content_length()");
@@ -51,11 +51,20 @@ void require_tunnel(connection& of) {
 
 }  // namespace
 
+task<io_result<tunnel>> connection::take_over() {
+  require_tunnel(*this);
+  if (!active_->hooks.empty()) {
+    responses_.call_hooks();
+    require_tunnel(*this);
+  }
+  return send_and_take_over(operation(*this));
+}
+
 /// Sends the head, and passes the stream to the handler.
-task<io_result<tunnel>> connection::take_over(operation under_way) {
+task<io_result<tunnel>> connection::send_and_take_over(operation under_way) {
   connection& c = *under_way.of();
   if (!c.is_lost()) {
-    c.responses_.require_no_head();  // the handler may have begun one since this was made
+    c.active_->response.require_no_head();  // the handler may have begun one since this was made
     c.responses_.send_tunnel_head();
   }
   const bool sent = co_await c.responses_.output().flush();
@@ -99,12 +108,6 @@ byte_stream& tunnel::stream() const noexcept { return connection_->stream(); }
 
 std::string_view tunnel::read_ahead() const noexcept {
   return connection_->requests().read_ahead();
-}
-
-task<io_result<tunnel>> response::take_over() {
-  detail::connection& of = to_->parent();
-  detail::require_tunnel(of);
-  return detail::connection::take_over(detail::connection::operation(of));
 }
 
 }  // namespace beck::http

@@ -34,11 +34,10 @@ std::string what_of(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-/// Writes to the log of the context that a handler threw, or ended without a response: clients do
-/// not report that to the programmer. Not if the client is the cause: it has gone, or its body was
-/// refused.
+/// Clients do not report failures to the programmer, so the log does. The client is the cause if it
+/// has gone, or if its body was refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
-  const exchange_state& x = connection_.active();
+  const connection_exchange& x = connection_.active();
   const bool is_silent = !x.response.has_begun() && !x.response.touched;
   if (thrown == nullptr && !is_silent) return;
   if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
@@ -54,7 +53,7 @@ void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
 }
 
 void handler_run::report(refusal why, const std::exception_ptr& thrown) {
-  const exchange_state& x = connection_.active();
+  const connection_exchange& x = connection_.active();
   const server_state& server = connection_.server_worker().server();
   exchange_record record;
   record.peer = connection_.peer;
@@ -74,7 +73,7 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
   record.why = why;
   record.cut = x.response.cut;
   record.thrown = thrown;
-  server.reports_to()->call(record);
+  server.report(record);
 }
 
 }  // namespace beck::http::detail

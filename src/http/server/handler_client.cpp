@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Detects clients that leave while their request is handled, by a reset or by an end, and notifies
 // or stops the handler. Also stops handlers that wait for events.
-#include <utility>
-
 #include <beck/base/assert.hpp>
 
 #include "http/server/connection.hpp"
@@ -54,33 +52,8 @@ void handler_run::stop_waiting() noexcept {
   if (connection_.stop_handler()) state().is_stopped = true;
 }
 
-void handler_run::wait_for_end(client_wait::handler done) {
-  BECK_ASSERT(!state().client_gone, "a wait for the end of a client is replaced by another one");
-  state().client_gone = std::move(done);
-}
-
 void handler_run::end_client_wait(error_code ec) noexcept {
-  if (!connection_.is_active() || !state().client_gone) return;
-  state().knows_end = state().knows_end || !ec;
-  client_wait::handler done = std::move(state().client_gone);
-  done(ec);
+  if (connection_.is_active()) state().end_client_wait(ec);
 }
-
-bool client_wait::ready() {
-  if (of_->handlers().waits_for_end()) return finish(error::already_started);
-  return of_->handlers().client_left() && finish(error_code());
-}
-
-void client_wait::initiate(handler done) { of_->handlers().wait_for_end(std::move(done)); }
-
-void client_wait::cancel() noexcept { of_->handlers().end_client_wait(error::operation_aborted); }
-
-any_io_executor client_wait::get_executor() const noexcept { return of_->executor(); }
 
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-bool request::client_left() noexcept { return connection_->handlers().client_left(); }
-
-}  // namespace beck::http

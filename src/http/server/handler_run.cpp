@@ -23,87 +23,78 @@ std::exception_ptr no_response() noexcept {
   }
 }
 
-task<> throwing(std::exception_ptr what) {
-  std::rethrow_exception(std::move(what));
-  co_return;
-}
-
 }  // namespace
 
 route_choice handler_run::choose() {
-  exchange_state& x = connection_.active();
+  connection_exchange& x = connection_.active();
   connection_.evict_hook.unlink();
   connection_.requests().begin();
   x.response.clear();
   x.handler.knows_end = x.handler.is_stopped = false;
+  x.handler.refused = refusal::none;
   x.handler.route.clear();
+  x.handler.layers.clear();
   const server_state& server = connection_.server_worker().server();
   route_choice chosen{&server.table(), server.handler(), 0};
   if (chosen.table->choose != nullptr) {
-    request q(x.request.head, connection_);
+    request q = x.make_request();
     chosen = chosen.table->choose(chosen.handler, q);
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
   x.handler.waits_for_events = chosen.waits_for_events;
+  x.handler.route.note_answer(chosen.is_answer);
   // The time of the loop does not advance while a handler computes.
   if (has_observer()) x.handler.began = steady_now().nanoseconds();
   connection_.requests().bound_body(chosen.body_bytes);
   connection_.responses().output().hold_back();
+  if (x.request.body_refusal == refusal::none) return chosen;
+  x.handler.route.note_answer(true);
+  chosen.table = &body_too_long;
   return chosen;
-}
-
-bool handler_run::enter_route(const route_choice& chosen) noexcept {
-  handler_state& x = state();
-  x.waits_for_events = x.waits_for_events || chosen.waits_for_events;
-  return connection_.requests().lower_bound(chosen.body_bytes);
 }
 
 std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
   // The record needs the head; a handler may begin to read a body, which has to begin the input.
-  const bool is_kept =
+  bool is_kept =
       has_observer() || connection_.active().request.head.framing() != body_framing::none;
   if (is_kept) connection_.requests().copy_head();
-  request q(connection_.active().request.head, connection_);
-  response r(connection_.responses());
+  request q = connection_.active().make_request();
+  response r = connection_.active().make_response();
   std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
   } catch (...) {
     thrown = std::current_exception();
   }
+  if (!is_kept && !connection_.active().hooks.empty()) {  // they get the request later
+    connection_.requests().copy_head();
+    is_kept = true;
+  }
   if (!is_kept) log_failure(thrown);  // while the text of the head exists
   connection_.requests().drop_head();
   return thrown;
 }
 
-task<> handler_run::call_coroutine(const route_choice& chosen, request& q, response& r) {
+std::exception_ptr handler_run::call(const route_choice& chosen, request& q, response& r,
+                                     pending& left) {
+  exchange_state& x = connection_.active();
   try {
-    return chosen.table->coroutine(chosen.handler, q, r);
+    if (!x.handler.layers.empty()) {
+      left = x.handler.layers.start(chosen, q, r);
+    } else if (chosen.table->callback != nullptr) {
+      x.give(chosen.handler, chosen.table->callback);
+    } else {
+      left = chosen.table->call(chosen.handler, q, r);
+    }
   } catch (...) {
-    return throwing(std::current_exception());
+    return std::current_exception();
   }
-}
-
-std::exception_ptr handler_run::call_callback(const route_choice& chosen) {
-  BECK_ASSERT(!state().is_taken(), "a request has two exchange objects");
-  connection_.requests().copy_head();
-  state().exchange_gone.reset();
-  state().taken_by = connection_.shared_from_this();
-  std::exception_ptr thrown;
-  try {
-    request q(connection_.active().request.head, connection_);
-    chosen.table->callback(chosen.handler,
-                           exchange(connection_, q, response(connection_.responses())));
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  if (state().is_taken()) suspend();
-  return thrown;
+  return nullptr;
 }
 
 void handler_run::return_exchange() noexcept {
   BECK_ASSERT(state().is_taken(), "an exchange object is returned twice");
-  const std::shared_ptr<connection> self = std::move(state().taken_by);
+  const std::shared_ptr<void> self = std::move(state().taken_by);
   state().exchange_gone.set();
 }
 
@@ -155,12 +146,23 @@ void handler_run::answer_instead(std::string_view why) {
   responses.answer(status::internal_server_error, why);
 }
 
+/// Returns whether a handler that has ended has set a head for its response, but not sent it.
+bool handler_run::ends_without_head() const noexcept {
+  const connection_exchange& x = connection_.active();
+  return !connection_.is_lost() && !connection_.is_tunnel() && !x.response.has_begun() &&
+         x.response.touched && x.request.body_refusal == refusal::none;
+}
+
 refusal handler_run::end(std::exception_ptr& thrown) {
-  exchange_state& x = connection_.active();
+  connection_exchange& x = connection_.active();
   worker_counters& counters = connection_.server_worker().counters();
   if (x.request.text != nullptr) log_failure(thrown);
   end_operations();
   connection_.responses().output().hold_back();
+  if (thrown == nullptr && ends_without_head()) {
+    thrown = connection_.responses().try_hooks();
+    if (thrown != nullptr) log_failure(thrown);
+  }
   const bool threw = thrown != nullptr;
   const bool has_failed = threw && !is_excused();
   counters.exchanges.add();
@@ -180,38 +182,8 @@ refusal handler_run::end(std::exception_ptr& thrown) {
   } else {
     connection_.responses().finish();
   }
-  if (has_observer()) report(refusal::none, thrown);
+  if (has_observer()) report(x.handler.refused, thrown);
   return refusal::none;
 }
 
-connection& connection_of(request& q) noexcept { return *q.connection_; }
-
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-exchange::exchange(exchange&& other) noexcept
-    : connection_(std::exchange(other.connection_, nullptr)),
-      request_(other.request_),
-      response_(other.response_) {}
-
-exchange& exchange::operator=(exchange&& other) noexcept {
-  if (this == &other) return *this;
-  if (connection_ != nullptr) connection_->handlers().return_exchange();
-  connection_ = std::exchange(other.connection_, nullptr);
-  request_ = other.request_;
-  response_ = other.response_;
-  return *this;
-}
-
-exchange::~exchange() {
-  if (connection_ != nullptr) connection_->handlers().return_exchange();
-}
-
-any_io_executor exchange::get_executor() const noexcept { return connection_->executor(); }
-
-std::string_view request::param(std::string_view name) const noexcept {
-  return connection_->handlers().state().route.get(name);
-}
-
-}  // namespace beck::http

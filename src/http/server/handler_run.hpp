@@ -9,12 +9,10 @@
 #include <exception>
 #include <memory>
 
-#include <beck/coro/event.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/refusal.hpp>
-#include <beck/http/request.hpp>
 
-#include "http/server/route_match.hpp"
+#include "http/server/exchange_state.hpp"
 
 namespace beck::http::detail {
 
@@ -22,21 +20,6 @@ class connection;
 
 /// The failure of a handler that has ended without a response.
 inline constexpr const char* no_response_text = "the handler did not respond";
-
-/// The state of the handler of the present request.
-struct handler_state {
-  route_match route;
-  std::int64_t began = 0;  ///< the time when the head was whole; only with an observer
-  std::shared_ptr<connection> taken_by;  ///< set while an exchange object owns the request
-  manual_reset_event exchange_gone;
-  client_wait::handler client_gone;  ///< empty: the handler does not wait for the end of its client
-  bool waits_for_events = false;     ///< a setting of the route
-  bool knows_end = false;            ///< the handler was told that the client has left
-  bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
-
-  /// Returns whether an exchange object owns the request.
-  bool is_taken() const noexcept { return taken_by != nullptr; }
-};
 
 /// The handlers, one after the other. Thread: that of its connection, of which it is a part.
 class handler_run {
@@ -51,33 +34,29 @@ class handler_run {
   route_choice choose();
   /// Calls a handler that is a function. Returns the exception that it threw.
   std::exception_ptr call_plain(const route_choice& chosen);
-  /// Calls a handler with an exchange object, which it may keep. Returns the exception that the
-  /// handler threw.
-  std::exception_ptr call_callback(const route_choice& chosen);
-  /// Returns the task of the handler; one that throws, if the handler threw instead of returning.
-  static task<> call_coroutine(const route_choice& chosen, request& q, response& r);
+  /// Calls a handler of another kind, or one with middlewares around it; `left` gets the work that
+  /// is left, unless an exchange object has it. Returns the exception that the call threw.
+  std::exception_ptr call(const route_choice& chosen, request& q, response& r, pending& left);
   /// Completes the response of a handler that has ended, and reports to the observer. Instead
   /// returns a refusal if the request has to be refused.
   [[nodiscard]] refusal end(std::exception_ptr& thrown);
   /// Returns whether the server has an observer of exchanges.
   bool has_observer() const noexcept;
-  /// Reports an exchange that has ended to the observer. Requires has_observer().
+  /// Writes to the log of the context that a handler threw, or ended without a response. Not if the
+  /// client is the cause.
+  void log_failure(const std::exception_ptr& thrown) noexcept;
+  /// Reports an exchange that has ended to the observers. Requires has_observer().
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
 
   // --- while the handler is suspended
   /// Called when the handler suspends: sends the queued output of earlier exchanges, and starts to
   /// watch the client.
   void suspend() noexcept;
-  /// Changes to the route that a router has chosen inside a handler. Returns false if the body of
-  /// the request is too long for that route: the handler must then end without a response.
-  bool enter_route(const route_choice& chosen) noexcept;
-  /// Called when the exchange object of call_callback() is destroyed.
+  /// Called when an exchange object that owned the request is destroyed.
   void return_exchange() noexcept;
   /// Returns whether the client has left.
   bool client_left() noexcept;
-  /// Calls `done` when the client has left.
-  bool waits_for_end() noexcept { return bool(state().client_gone); }
-  void wait_for_end(client_wait::handler done);
+  /// Ends the handler's wait for the end of its client, if there is one.
   void end_client_wait(error_code ec) noexcept;
   /// Stops a handler that waits for events, because the server is being stopped.
   void stop_waiting() noexcept;
@@ -91,6 +70,7 @@ class handler_run {
   // handler_run.cpp
   void end_operations() noexcept;
   bool is_excused() const noexcept;
+  bool ends_without_head() const noexcept;
   void answer_instead(std::string_view why);
 
   // handler_client.cpp
@@ -98,9 +78,6 @@ class handler_run {
   void watch_client();
   void on_client_event();
   void note_left() noexcept;
-
-  // exchange_report.cpp
-  void log_failure(const std::exception_ptr& thrown) noexcept;
 
   connection& connection_;
   std::size_t operations_ = 0;  // under way

@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include <beck/base/assert.hpp>
-#include <beck/coro/co_spawn.hpp>
-#include <beck/http/target.hpp>
 
 #include "http/server/connection.hpp"
 
@@ -58,12 +56,15 @@ void request_side::bound_body(std::uint64_t bytes_max) noexcept {
   incoming_request& x = active();
   BECK_ASSERT(x.data_bytes == 0, "the bound of a body changes after a part of it was decoded");
   body_limits bounds = connection_.bounds().bodies;
-  if (bytes_max != 0) bounds.body_bytes = bytes_max;
+  x.bound_by_route = bytes_max != 0;
+  if (x.bound_by_route) bounds.body_bytes = bytes_max;
   x.body_bytes_max = bounds.body_bytes;
   x.decoder = body_decoder(x.head, bounds);
   if (x.head.framing() != body_framing::length) return;
   static_cast<void>(x.decoder.decode({}));
   x.body_refusal = x.decoder.reason();
+  // The rest is not read, and the head of the response has to say so, whoever responds.
+  if (x.body_refusal != refusal::none) connection_.serve_no_more();
 }
 
 bool request_side::lower_bound(std::uint64_t bytes_max) noexcept {
@@ -219,36 +220,4 @@ task<bool> request_side::drop_body() {
   co_return connection_.may_go_on();
 }
 
-bool body_read::ready() {
-  std::size_t bytes = 0;
-  error_code ec;
-  return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
-}
-
-void body_read::initiate(handler done) {
-  connection& of = from_->parent();
-  co_spawn(of.executor(), request_side::read_body(of.shared_from_this(), to_),
-           under_way_completion<std::size_t>(of, std::move(done)));
-}
-
-any_io_executor body_read::get_executor() const noexcept { return from_->parent().executor(); }
-
 }  // namespace beck::http::detail
-
-namespace beck::http {
-
-bool request_body::is_whole() const noexcept { return from_->body_is_whole(); }
-
-any_io_executor request_body::get_executor() const noexcept { return from_->parent().executor(); }
-
-request_body request::body() noexcept { return request_body(connection_->requests()); }
-
-any_io_executor request::get_executor() const noexcept { return connection_->executor(); }
-
-std::string_view request::path() const noexcept {
-  return split_target(target()).path.substr(connection_->handlers().state().route.raw_prefix());
-}
-
-std::string_view request::query() const noexcept { return split_target(target()).query; }
-
-}  // namespace beck::http

@@ -47,7 +47,8 @@ struct incoming_request {
   std::int64_t waited_ns = 0;  ///< for the body
   std::int64_t wait_began = 0;
   refusal body_refusal = refusal::none;
-  bool continue_due = false;  ///< the client waits for "100 Continue"
+  bool bound_by_route = false;  ///< body_bytes_max is a setting of the route
+  bool continue_due = false;    ///< the client waits for "100 Continue"
 };
 
 /// The state of the input from the client.

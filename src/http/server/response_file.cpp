@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
-#include <beck/coro/co_spawn.hpp>
 #include <beck/file/file_object.hpp>
 #include <beck/transfer/transmit.hpp>
 
@@ -178,25 +177,12 @@ task<file_result> response_side::copy_to_end(file_object& from, std::uint64_t of
 task<error_code> response_side::write_block(const_buffer block, std::uint64_t& written) {
   error_code ec;
   while (!ec && block.size() != 0) {
-    auto sent = co_await response_write(*this, block);
+    auto sent = co_await response_write(connection_.active(), block);
     ec = sent.error();
     block += sent.value_;
     written += sent.value_;
   }
   co_return ec;
 }
-
-bool file_send::ready() {
-  error_code ec;
-  return to_->send_cached(*from_, offset_, bytes_, ec) && finish(ec, ec ? 0 : bytes_);
-}
-
-void file_send::initiate(handler done) {
-  connection& of = to_->parent();
-  co_spawn(of.executor(), response_side::send_file(of.shared_from_this(), *from_, offset_, bytes_),
-           under_way_completion<std::uint64_t>(of, std::move(done)));
-}
-
-any_io_executor file_send::get_executor() const noexcept { return to_->parent().executor(); }
 
 }  // namespace beck::http::detail

@@ -53,13 +53,24 @@ bool ends_behind_response(connection& of) noexcept {
 
 }  // namespace
 
-void response_side::require_no_head() const {
-  if (state().has_begun())
-    throw std::logic_error("http: the head of the response was sent already");
-}
-
 bool response_side::body_allowed() const noexcept {
   return !is_bodiless(state().status) && connection_.active().request.head.method() != method::head;
+}
+
+void response_side::call_hooks() {
+  connection_exchange& x = connection_.active();
+  if (x.hooks.empty()) return;
+  x.hooks.run(x.make_request(), x.make_response());
+  x.response.require_no_head();
+}
+
+std::exception_ptr response_side::try_hooks() noexcept {
+  try {
+    call_hooks();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 /// Decides whether the connection ends behind the response, immediately before its head is written:
@@ -124,7 +135,8 @@ void response_side::write_head(bool has_body_length, std::uint64_t length) {
 
 void response_side::send(std::string_view body) {
   response_state& response = state();
-  require_no_head();
+  response.require_no_head();
+  if (!connection_.is_lost()) call_hooks();
   if (response.has_length() && response.length != body.size())
     throw std::logic_error("http: a body of another length than content_length() has said");
   if (connection_.is_lost()) {
@@ -148,6 +160,7 @@ void response_side::send(std::string_view body) {
 
 /// Sends the head of a response whose body the handler writes in parts.
 void response_side::begin_stream() {
+  call_hooks();
   begin_head();
   write_head(state().has_length(), state().length);
   change_stage(state(), stage_event::stream);
@@ -187,6 +200,7 @@ bool response_side::write_ready(const_buffer data, std::size_t& bytes, error_cod
     return true;
   }
   if (ec) return true;
+  if (!response.has_begun()) call_hooks();  // before anything that cannot be taken back
   try {
     if (!response.has_begun()) begin_stream();
     if (!output_.has_room()) return false;
@@ -236,6 +250,18 @@ void response_side::note_cut() noexcept {
 }
 
 void response_side::answer(http::status status, std::string_view text) {
+  set_answer(status);
+  const std::exception_ptr thrown = try_hooks();
+  if (thrown != nullptr) {
+    connection_.handlers().log_failure(thrown);
+    set_answer(status::internal_server_error);
+    text = "the handler failed\n";
+  }
+  send(text);
+}
+
+/// Replaces what the handler has set by the status and the fields of a text of the server.
+void response_side::set_answer(http::status status) {
   response_state& response = state();
   const bool close = response.close;
   response.clear();
@@ -245,7 +271,6 @@ void response_side::answer(http::status status, std::string_view text) {
   response.fields.add(type, name_of(type), "text/plain; charset=utf-8");
   if (status == status::method_not_allowed)
     response.fields.add(field::allow, name_of(field::allow), all_methods_text);
-  send(text);
 }
 
 void response_side::send_tunnel_head() {

@@ -6,57 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
 
-#include <beck/http/head.hpp>
-#include <beck/http/response.hpp>
 #include <beck/http/status.hpp>
 
-#include "http/message/field_lines.hpp"
+#include "http/server/exchange_state.hpp"
 #include "http/server/response_output.hpp"
 
 namespace beck::http::detail {
-
-/// How much of a response is in the output.
-enum class response_stage : std::uint8_t {
-  unsent,  ///< nothing
-  head,    ///< the head, or a whole response, is being written: an exception leaves a part
-  body,    ///< the head; parts of the body follow
-  ended,   ///< all of it
-};
-
-/// The state of a response. A plain record: response_side keeps its rules. Its bools are
-/// independent of each other, and of the stage.
-struct response_state {
-  field_lines fields;
-  std::uint64_t length = 0;  ///< promised, if has_length()
-  std::uint64_t sent = 0;    ///< bytes of the body so far
-  http::status status = http::status::ok;
-  response_stage stage = response_stage::unsent;
-  body_framing framing = body_framing::until_close;  ///< of a body in parts
-  bool touched = false;                              ///< the handler has set the status or a field
-  bool cut = false;     ///< the connection ends before the response does
-  bool broken = false;  ///< a part of the body is missing
-  bool close = false;   ///< the connection ends after this response
-
-  bool has_begun() const noexcept { return stage != response_stage::unsent; }
-  /// Returns whether content_length() was called, or the body is a file.
-  bool has_length() const noexcept { return framing == body_framing::length; }
-  void promise(std::uint64_t bytes) noexcept {
-    framing = body_framing::length;
-    length = bytes;
-  }
-  void clear() noexcept {
-    fields.clear();
-    length = sent = 0;
-    status = http::status::ok;
-    stage = response_stage::unsent;
-    framing = body_framing::until_close;
-    touched = cut = broken = close = false;
-  }
-};
 
 /// The responses, one after the other. Thread: that of its connection, of which it is a part.
 class response_side {
@@ -68,8 +28,6 @@ class response_side {
   /// Returns the state of the response that the handler has set. Requires an exchange.
   response_state& state() noexcept;
   const response_state& state() const noexcept;
-  /// Throws std::logic_error if the head was sent.
-  void require_no_head() const;
   /// Returns whether the response has a body. A response to HEAD has none, with any fields.
   bool body_allowed() const noexcept;
 
@@ -95,6 +53,11 @@ class response_side {
                                                   std::uint64_t bytes);
 
   // --- for the connection
+  /// Calls the functions of response::before_head(). Throws what they throw, and std::logic_error
+  /// if one of them has sent a response.
+  void call_hooks();
+  /// As call_hooks(); returns the exception.
+  std::exception_ptr try_hooks() noexcept;
   /// Responds with a text of the server itself, and drops the fields and the status of the handler.
   void answer(http::status status, std::string_view text);
   /// Ends the response of a handler that has ended without an exception.
@@ -111,6 +74,7 @@ class response_side {
   void drop_waits() noexcept;
 
  private:
+  void set_answer(http::status status);
   void begin_head() noexcept;
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/http/target.hpp>
 
@@ -16,11 +18,16 @@ namespace beck::http::detail {
 /// The value of Allow for the server itself.
 inline constexpr std::string_view all_methods_text = "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS";
 
-/// The captured parts of a path. Thread: that of the connection.
+struct route;
+
+/// The captured parts of a path, and the routes that have led to the handler. Thread: that of the
+/// connection.
 class route_match {
  public:
   /// The greatest number of captures.
   static constexpr std::size_t captures_max = 8;
+  /// The greatest number of nested routers, and so of routes.
+  static constexpr std::size_t routes_max = 8;
 
   struct capture {
     std::string_view name;   ///< from the pattern, which outlives the exchange
@@ -56,8 +63,8 @@ class route_match {
   }
   /// Returns the number of bytes of the prefixes as they were sent.
   std::size_t raw_prefix() const noexcept { return raw_prefix_; }
-  /// Counts a router. Returns false if there are more than `most`.
-  bool go_deeper(unsigned most) noexcept { return ++depth_ <= most; }
+  /// Counts a router. Returns false if there are more than routes_max.
+  bool go_deeper() noexcept { return ++depth_ <= routes_max; }
 
   /// Adds a capture. Returns false beyond captures_max, which nested routers can reach together.
   bool add(std::string_view name, std::string_view value) noexcept {
@@ -72,11 +79,22 @@ class route_match {
     }
     return {};
   }
-  /// Forgets the captures and frees the memory.
+  /// Adds a route, which outlives the exchange. Requires that a router was counted for it.
+  void add_route(const route& one) noexcept {
+    BECK_ASSERT(route_count_ < routes_max, "a route for each router at most");
+    routes_[route_count_++] = &one;
+  }
+  /// Returns the routes, the outermost first: all but the last one have mounted routers.
+  std::span<const route* const> routes() const noexcept { return {routes_.data(), route_count_}; }
+  /// Notes whether the server or a router answers by itself.
+  void note_answer(bool is_answer) noexcept { is_answer_ = is_answer; }
+  bool is_answer() const noexcept { return is_answer_; }
+  /// Forgets the captures and the routes, and frees the memory.
   void clear() noexcept {
     if (more_ != nullptr) beck::detail::free_block(more_);
     more_ = nullptr;
-    count_ = 0;
+    count_ = route_count_ = 0;
+    is_answer_ = false;
     depth_ = 0;
     raw_prefix_ = 0;
     has_path_ = false;
@@ -89,6 +107,9 @@ class route_match {
   std::size_t raw_prefix_ = 0;
   unsigned depth_ = 0;
   bool has_path_ = false;
+  bool is_answer_ = false;
+  std::size_t route_count_ = 0;
+  std::array<const route*, routes_max> routes_;
   std::array<capture, captures_max> captures_;
   char room_[128 + path_room];
 };

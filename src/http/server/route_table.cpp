@@ -7,10 +7,12 @@
 #include <cstring>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include <beck/base/assert.hpp>
 
 #include "http/message/characters.hpp"
+#include "http/server/layer_run.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -173,7 +175,13 @@ resource& route_table::place(std::string_view pattern, route& made) {
 
 // --- adding --------------------------------------------------------------------------------------
 
+void route_table::require_unserved() const {
+  if (is_served_.load(std::memory_order_relaxed))
+    throw std::logic_error("http: a router is changed that has served a request");
+}
+
 void route_table::add(method m, std::string_view pattern, std::unique_ptr<route> made) {
+  require_unserved();
   if (!is_routable(m)) refuse(pattern, "a method that is not routed");
   made->pattern = pattern;
   routes_.reserve(routes_.size() + 1);
@@ -188,6 +196,7 @@ void route_table::add(method m, std::string_view pattern, std::unique_ptr<route>
 }
 
 void route_table::mount(std::string_view prefix, std::unique_ptr<route> made) {
+  require_unserved();
   check_pattern(prefix);
   if (prefix.find('{') != std::string_view::npos) refuse(prefix, "a prefix has no captures");
   made->pattern = prefix;
@@ -208,6 +217,29 @@ void route_table::mount(std::string_view prefix, std::unique_ptr<route> made) {
   for (resource* at : places)
     if (at != nullptr) at->of_all = made.get();
   routes_.push_back(std::move(made));
+}
+
+void route_table::set_otherwise(std::unique_ptr<route> made) {
+  require_unserved();
+  if (otherwise_ != nullptr)
+    throw std::invalid_argument("http: a router has two handlers for paths without a route");
+  otherwise_ = std::move(made);
+}
+
+void route_table::add_layer(const layer& made) {
+  try {
+    require_unserved();
+    if (layers_.size() == layer_run::layers_max)
+      throw std::length_error("http: more than 16 calls of use() on a router");
+    layers_.push_back(made);
+  } catch (...) {
+    made.destroy(made.object);
+    throw;
+  }
+}
+
+route_table::~route_table() {
+  for (const layer& one : layers_) one.destroy(one.object);
 }
 
 // --- searching -----------------------------------------------------------------------------------

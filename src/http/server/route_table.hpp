@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <beck/detail/ref_count.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/method.hpp>
+#include <beck/http/router.hpp>
 
 namespace beck::http::detail {
 
@@ -31,6 +33,7 @@ struct route {
   void* handler;
   std::uint64_t body_bytes;  ///< 0: the limit of the server
   bool waits_for_events;
+  std::array<route_value, route_options::values_max> values;
 };
 
 /// The routes of one pattern.
@@ -55,9 +58,15 @@ struct route_search {
   std::string_view below;  ///< the rest of the path with its "/"; empty if nothing follows
 };
 
-/// A radix tree of patterns. Thread: one that adds, or any number that search.
+/// A radix tree of patterns, and what is around all of them. Thread: one that adds, or any number
+/// that search.
 class route_table {
  public:
+  route_table() = default;
+  ~route_table();
+  route_table(const route_table&) = delete;
+  route_table& operator=(const route_table&) = delete;
+
   static constexpr std::size_t pattern_bytes_max = 1024;
   static constexpr std::size_t segments_max = 32;
 
@@ -69,6 +78,19 @@ class route_table {
   /// Finds the resource of a decoded path, which begins with "/". Never allocates. Visits a node at
   /// most once, even if several paths lead to it.
   void find(std::string_view path, route_search& to) const noexcept;
+
+  /// Sets the route for paths that no pattern matches. Throws as router::otherwise().
+  void set_otherwise(std::unique_ptr<route> made);
+  const route* otherwise() const noexcept { return otherwise_.get(); }
+  /// Adds middlewares around everything. Destroys them if it throws, as router::use().
+  void add_layer(const layer& made);
+  std::vector<layer>& layers() noexcept { return layers_; }
+  /// Notes that a request is served: nothing may be added from now on.
+  /// Relaxed, as the reads: it is a check for mistakes, and orders nothing.
+  void note_served() noexcept {
+    if (!is_served_.load(std::memory_order_relaxed))
+      is_served_.store(true, std::memory_order_relaxed);
+  }
 
   beck::detail::ref_count holders;
 
@@ -95,9 +117,13 @@ class route_table {
   void split(std::uint32_t at, std::size_t bytes);
   std::uint32_t reach(std::string_view pattern, route& made, bool& takes_rest);
   resource& place(std::string_view pattern, route& made);
+  void require_unserved() const;
 
   std::vector<std::unique_ptr<route>> routes_;
   std::vector<node> nodes_ = std::vector<node>(1);  // the first is the root
+  std::unique_ptr<route> otherwise_;
+  std::vector<layer> layers_;
+  std::atomic<bool> is_served_{false};
 };
 
 }  // namespace beck::http::detail

@@ -2,21 +2,20 @@
 // The router: decodes the path once, finds the route, and answers requests without a route.
 #include <beck/http/router.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <beck/http/target.hpp>
 
-#include "http/server/connection.hpp"
+#include "http/server/exchange_state.hpp"
 #include "http/server/route_table.hpp"
 
 namespace beck::http {
 namespace detail {
 namespace {
-
-constexpr unsigned depth_max = 8;  // of nested routers
 
 void say_not_found(void*, request&, response& r) {
   r.status(status::not_found).set(field::content_type, "text/plain; charset=utf-8");
@@ -24,7 +23,7 @@ void say_not_found(void*, request&, response& r) {
 }
 
 void say_bad_path(void*, request& q, response& r) {
-  const path_error why = connection_of(q).handlers().state().route.decode(q.path());
+  const path_error why = state_of(q).handler.route.decode(q.path());
   r.status(status::bad_request).set(field::content_type, "text/plain; charset=utf-8");
   r.send(std::string(text_of(why)) + '\n');
 }
@@ -51,7 +50,7 @@ void say_all_methods(void*, request&, response& r) {
 
 void say_too_deep(void*, request&, response& r) {
   r.status(status::internal_server_error)
-      .send("routers in each other without end, or with more than 8 parameters\n");
+      .send("routers in each other without end, with more than 8 parameters, or 16 use()\n");
 }
 
 void keep(void*) noexcept {}
@@ -66,11 +65,55 @@ constexpr handler_table too_deep{&say_too_deep, nullptr, nullptr, nullptr, &keep
 /// Makes a route of a handler; destroys the handler if that throws.
 std::unique_ptr<route> own(void* handler, const handler_table& table, const route_options& how) {
   try {
-    return std::make_unique<route>(handler, table, how.body_bytes, how.waits_for_events);
+    auto made = std::make_unique<route>(handler, table, how.body_bytes, how.waits_for_events);
+    std::copy(std::begin(how.values), std::end(how.values), made->values.begin());
+    return made;
   } catch (...) {
     table.destroy(handler);
     throw;
   }
+}
+
+/// Returns the choice of an answer of the router itself.
+route_choice answer_with(const handler_table& table, void* data = nullptr) noexcept {
+  return {&table, data, 0, false, true};
+}
+
+/// Returns the choice of a route that was found.
+route_choice enter(const route& found, request& q) {
+  state_of(q).handler.route.add_route(found);
+  if (found.table.choose == nullptr)
+    return {&found.table, found.handler, found.body_bytes, found.waits_for_events};
+  route_choice inner = found.table.choose(found.handler, q);
+  if (inner.body_bytes == 0) inner.body_bytes = found.body_bytes;
+  inner.waits_for_events = inner.waits_for_events || found.waits_for_events;
+  return inner;
+}
+
+/// Lets routers that choose add their layers to a list of the caller.
+class layer_collection {
+ public:
+  layer_collection(handler_state& of, layer_run& to) noexcept
+      : of_(of), before_(std::exchange(of.collects, &to)) {}
+  ~layer_collection() { of_.collects = before_; }
+  layer_collection(const layer_collection&) = delete;
+  layer_collection& operator=(const layer_collection&) = delete;
+
+ private:
+  handler_state& of_;
+  layer_run* before_;
+};
+
+/// Chooses the handler of a request inside another handler, and its layers.
+route_choice choose_inside(const router& by, request& q, layer_run& layers) {
+  exchange_state& of = state_of(q);
+  const layer_collection collection(of.handler, layers);
+  route_choice chosen = by.choose(q);
+  of.handler.waits_for_events = of.handler.waits_for_events || chosen.waits_for_events;
+  const bool is_too_long = !of.port.lower_bound(chosen.body_bytes);
+  if (is_too_long) chosen.table = &body_too_long;
+  of.handler.route.note_answer(chosen.is_answer || is_too_long);
+  return chosen;
 }
 
 }  // namespace
@@ -102,45 +145,43 @@ void router::add_mount(std::string_view prefix, void* handler, const handler_tab
   table_->mount(prefix, own(handler, table, how));
 }
 
+void router::add_otherwise(void* handler, const handler_table& table, const route_options& how) {
+  table_->set_otherwise(own(handler, table, how));
+}
+
+void router::add_layer(const layer& made) { table_->add_layer(made); }
+
 route_choice router::choose(request& q) const {
-  route_match& match = connection_of(q).handlers().state().route;
+  handler_state& handler = state_of(q).handler;
+  route_match& match = handler.route;
+  table_->note_served();
+  if (!handler.collects->add(table_->layers())) return answer_with(too_deep);
   if (!match.has_path()) {
-    if (q.target() == "*") return {&all_methods, nullptr, 0};
-    if (match.decode(q.path()) != path_error::none) return {&bad_path, nullptr, 0};
+    if (q.target() == "*") return answer_with(all_methods);
+    if (match.decode(q.path()) != path_error::none) return answer_with(bad_path);
   }
-  if (!match.go_deeper(depth_max)) return {&too_deep, nullptr, 0};
+  if (!match.go_deeper()) return answer_with(too_deep);
   route_search search;
   table_->find(match.path().empty() ? "/" : match.path(), search);
-  if (search.found == nullptr) return {&not_found, nullptr, 0};
+  if (search.found == nullptr) {
+    const detail::route* const other = table_->otherwise();
+    return other != nullptr ? enter(*other, q) : answer_with(not_found);
+  }
   const detail::route* const chosen = search.found->find(q.method());
-  if (chosen == nullptr && q.method() == method::other) return {&unknown_method, nullptr, 0};
-  if (chosen == nullptr) return {&allow, const_cast<std::string*>(&search.found->allow), 0};
+  if (chosen == nullptr && q.method() == method::other) return answer_with(unknown_method);
+  if (chosen == nullptr) return answer_with(allow, const_cast<std::string*>(&search.found->allow));
   for (std::size_t i = 0; i < chosen->names.size(); ++i) {
-    if (!match.add(chosen->names[i], search.captures[i])) return {&too_deep, nullptr, 0};
+    if (!match.add(chosen->names[i], search.captures[i])) return answer_with(too_deep);
   }
   if (chosen == search.found->of_all) match.enter(search.below, q.path());
-  if (chosen->table.choose == nullptr)
-    return {&chosen->table, chosen->handler, chosen->body_bytes, chosen->waits_for_events};
-  route_choice inner = chosen->table.choose(chosen->handler, q);
-  if (inner.body_bytes == 0) inner.body_bytes = chosen->body_bytes;
-  inner.waits_for_events = inner.waits_for_events || chosen->waits_for_events;
-  return inner;
+  return enter(*chosen, q);
 }
 
 task<> router::operator()(request& q, response& r) const {
-  const route_choice chosen = choose(q);
-  const handler_table& table = *chosen.table;
-  if (table.callback != nullptr) {
-    throw std::logic_error(
-        "a route whose handler takes its exchange over was chosen inside another handler");
-  }
-  if (!connection_of(q).handlers().enter_route(chosen)) co_return;
-  if (table.plain != nullptr) {
-    table.plain(chosen.handler, q, r);
-  } else {
-    auto work = table.coroutine(chosen.handler, q, r);
-    co_await std::move(work);
-  }
+  layer_run layers;
+  const route_choice chosen = choose_inside(*this, q, layers);
+  pending left = layers.start(chosen, q, r);
+  co_await std::move(left);
 }
 
 }  // namespace beck::http

@@ -159,11 +159,11 @@ std::size_t server::listen_inherited(stream_layer* layer) {
   return count;
 }
 
-void server::report_to(const detail::record_sink<exchange_record>& sink) noexcept {
+void server::report_to(const detail::record_sink<exchange_record>& sink) {
   state_->state->report_to(sink);
 }
 
-void server::report_to(const detail::record_sink<handshake_record>& sink) noexcept {
+void server::report_to(const detail::record_sink<handshake_record>& sink) {
   state_->state->report_to(sink);
 }
 

@@ -47,8 +47,8 @@ class server_state {
   server_state(void* handler, const handler_table& table, const limits& bounds) noexcept;
   ~server_state() {
     table_.destroy(handler_);
-    sink_.destroy();
-    handshake_sink_.destroy();
+    for (const auto& one : sinks_) one.destroy();
+    for (const auto& one : handshake_sinks_) one.destroy();
   }
   server_state(const server_state&) = delete;
   server_state& operator=(const server_state&) = delete;
@@ -59,19 +59,17 @@ class server_state {
 
   void listen(listening_place&& where) { places_.push_back(std::move(where)); }
   void share_ports(bool on) noexcept { share_ports_ = on; }
-  /// Returns the observer of ended exchanges; nullptr if there is none.
-  const record_sink<exchange_record>* reports_to() const noexcept {
-    return sink_.object != nullptr ? &sink_ : nullptr;
+  /// Returns whether ended exchanges are reported.
+  bool has_observer() const noexcept { return !sinks_.empty(); }
+  void report(const exchange_record& ended) const {
+    for (const auto& one : sinks_) one.call(ended);
   }
-  void report_to(const record_sink<exchange_record>& sink) noexcept {
-    sink_.destroy();
-    sink_ = sink;
+  void report(const handshake_record& failed) const {
+    for (const auto& one : handshake_sinks_) one.call(failed);
   }
-  void report(const handshake_record& failed) const { handshake_sink_.call(failed); }
-  void report_to(const record_sink<handshake_record>& sink) noexcept {
-    handshake_sink_.destroy();
-    handshake_sink_ = sink;
-  }
+  /// Adds an observer, and owns it. Throws std::bad_alloc.
+  void report_to(const record_sink<exchange_record>& sink) { add_sink(sinks_, sink); }
+  void report_to(const record_sink<handshake_record>& sink) { add_sink(handshake_sinks_, sink); }
   void behind_proxy(std::string_view proxies, field how);
   const proxy_list& proxies() const noexcept { return proxies_; }
   /// Returns the address of a peer, or the one that a proxy reports in `head`.
@@ -103,11 +101,21 @@ class server_state {
   }
 
  private:
+  template <class Record>
+  static void add_sink(std::vector<record_sink<Record>>& to, const record_sink<Record>& sink) {
+    try {
+      to.push_back(sink);
+    } catch (...) {
+      sink.destroy();
+      throw;
+    }
+  }
+
   void* handler_;
   handler_table table_;
   limits bounds_;
-  record_sink<exchange_record> sink_;
-  record_sink<handshake_record> handshake_sink_;
+  std::vector<record_sink<exchange_record>> sinks_;
+  std::vector<record_sink<handshake_record>> handshake_sinks_;
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;

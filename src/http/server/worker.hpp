@@ -126,7 +126,7 @@ class worker : public std::enable_shared_from_this<worker> {
 // --- of a connection, on the way of each request
 
 inline bool handler_run::has_observer() const noexcept {
-  return connection_.server_worker().server().reports_to() != nullptr;
+  return connection_.server_worker().server().has_observer();
 }
 
 /// The operation behind server::serve(): a stop of its scope drains instead of cutting.
