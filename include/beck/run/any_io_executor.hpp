@@ -170,9 +170,8 @@ concept native_executor = requires(const E& e) {
 /// compare equal; `context()` (optional) returns its execution_context. Copies and == are asked for
 /// where one is stored, not here: if E is made from an any_io_executor, that asks this again.
 template <class E>
-concept user_executor =
-    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && !native_executor<E> &&
-    requires(const E& e, void (*f)()) { e.execute(f); };
+concept user_executor = !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> &&
+                        !native_executor<E> && requires(const E& e, void (*f)()) { e.execute(f); };
 
 }  // namespace detail
 
