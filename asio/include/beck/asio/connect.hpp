@@ -233,8 +233,8 @@ struct connect_function {
 /// condition, which returns whether to try an endpoint, or moves an iterator on; perhaps a token.
 /// It takes (error_code, endpoint), with iterators (error_code, iterator): the end if none
 /// accepted. Requires that the socket and what iterators point to live until then. Cancellation:
-/// terminal and partial requests, and closing the socket, end it with operation_aborted. An object, so that
-/// argument-dependent lookup does not find beck's functions beside it.
+/// terminal and partial requests, and closing the socket, end it with operation_aborted. An
+/// object, so that argument-dependent lookup does not find beck's functions beside it.
 inline constexpr facade::connect_function async_connect{};
 
 /// Connects to the first endpoint from `begin` on that accepts, and that `condition` does not leave
