@@ -12,6 +12,7 @@
 #include <beck/http/entity_tag.hpp>
 #include <beck/http/media_type.hpp>
 #include <beck/http/metrics.hpp>
+#include <beck/http/middleware.hpp>
 #include <beck/http/range.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/server.hpp>
@@ -140,6 +141,7 @@ BECK_TEST_NAME(to_field);
 BECK_TEST_NAME(to_method);
 BECK_TEST_NAME(when_all);
 BECK_TEST_NAME(when_any);
+BECK_TEST_NAME(with);
 BECK_TEST_NAME(with_deadline);
 BECK_TEST_NAME(with_stop);
 BECK_TEST_NAME(write_frame_head);
@@ -286,6 +288,10 @@ BECK_TEST_CALL(beck::testing::sim, shrink_erased, some<const sim_tape>(),
                made<bool (*)(const sim_tape&, void*)>(), made<void*>(),
                some<const beck::testing::sim::shrink_options>());
 BECK_TEST_CALL(beck::testing::sim, sim_hash, some<io_context>());
+BECK_TEST_CALL(
+    beck::http, with,
+    made<beck::http::pending (*)(beck::http::request&, beck::http::response&, beck::http::next)>(),
+    made<void (*)(beck::http::request&, beck::http::response&)>());
 BECK_TEST_CALL(beck::websocket, accept, some<beck::http::request>(), some<beck::http::response>(),
                made<beck::websocket::accept_options>());
 BECK_TEST_CALL(beck::websocket, apply_mask, made<char*>(), std::size_t(),
