@@ -26,7 +26,7 @@ CALL = re.compile(r"UnresolvedLookupExpr.*\(ADL\) = '([^']*)'")
 NODE = re.compile(r"^(?P<tree>[|` -]*)(?P<kind>[A-Z]\w+) 0x")
 FUNCTION = re.compile(r" (?P<name>\w+) '[^']*?\((?P<parameters>[^']*)\)")
 TEST = "tests/interop/own_names_test.cpp"
-TESTED = re.compile(r"BECK_TEST_CALL\((\w+(?:::\w+)*), (\w+)")
+TESTED = re.compile(r"BECK_TEST_CALL\(\s*(\w+(?:::\w+)*), (\w+)")
 ASIO = set("""
     async_compose async_connect async_initiate async_read async_read_at async_read_until async_write async_write_at
     bind_allocator bind_cancellation_slot bind_executor bind_immediate_executor buffer buffer_copy

@@ -80,6 +80,8 @@ namespace detail {
 pending call_with_exchange(request& q, void* handler,
                            void (*call)(void* handler, http::exchange&& x));
 
+namespace functions {
+
 /// Calls the callback of a handler_table.
 template <class H>
 void call_back(void* handler, http::exchange&& x) {
@@ -98,6 +100,9 @@ pending call_handler(H& handler, request& q, response& r) {
     return handler(q, r);
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 template <class H>
 constexpr handler_table table_of() noexcept {

@@ -77,13 +77,15 @@ struct middleware_row<Last> {
   Last first;
 };
 
+namespace functions {
+
 /// Returns the middleware number `I` of a row.
 template <std::size_t I, class Row>
 auto& middleware_at(Row& row) noexcept {
   if constexpr (I == 0) {
     return row.first;
   } else {
-    return detail::middleware_at<I - 1>(row.more);
+    return functions::middleware_at<I - 1>(row.more);
   }
 }
 
@@ -106,6 +108,9 @@ layer make_layer(M&&... all) {
   return {&call_in_layer<row, sizeof...(M), 0>, new row(static_cast<M&&>(all)...),
           [](void* object) noexcept { delete static_cast<row*>(object); }};
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// A middleware around a handler, which may be a layered one, too.
 template <class Outer, class Inner>
