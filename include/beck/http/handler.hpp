@@ -80,29 +80,26 @@ namespace detail {
 pending call_with_exchange(request& q, void* handler,
                            void (*call)(void* handler, http::exchange&& x));
 
-namespace functions {
-
-/// Calls the callback of a handler_table.
-template <class H>
-void call_back(void* handler, http::exchange&& x) {
-  (*static_cast<H*>(handler))(static_cast<http::exchange&&>(x));
-}
-
-/// Calls a handler of any kind inside middlewares.
-template <class H>
-pending call_handler(H& handler, request& q, response& r) {
-  if constexpr (plain_handler<H>) {
-    handler(q, r);
-    return {};
-  } else if constexpr (exchange_handler<H>) {
-    return detail::call_with_exchange(q, &handler, &call_back<H>);
-  } else {
-    return handler(q, r);
+/// Calls of handlers through pointers, and inside middlewares.
+struct handler_calls {
+  /// Calls the callback of a handler_table.
+  template <class H>
+  static void call_back(void* handler, http::exchange&& x) {
+    (*static_cast<H*>(handler))(static_cast<http::exchange&&>(x));
   }
-}
-
-}  // namespace functions
-using namespace functions;
+  /// Calls a handler of any kind inside middlewares.
+  template <class H>
+  static pending call(H& handler, request& q, response& r) {
+    if constexpr (plain_handler<H>) {
+      handler(q, r);
+      return {};
+    } else if constexpr (exchange_handler<H>) {
+      return detail::call_with_exchange(q, &handler, &call_back<H>);
+    } else {
+      return handler(q, r);
+    }
+  }
+};
 
 template <class H>
 constexpr handler_table table_of() noexcept {
@@ -113,7 +110,7 @@ constexpr handler_table table_of() noexcept {
   } else if constexpr (plain_handler<H>) {
     table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
   } else if constexpr (exchange_handler<H>) {
-    table.callback = &call_back<H>;
+    table.callback = &handler_calls::call_back<H>;
   } else {
     table.call = [](void* handler, request& q, response& r) -> pending {
       return (*static_cast<H*>(handler))(q, r);

@@ -77,40 +77,36 @@ struct middleware_row<Last> {
   Last first;
 };
 
-namespace functions {
-
-/// Returns the middleware number `I` of a row.
-template <std::size_t I, class Row>
-auto& middleware_at(Row& row) noexcept {
-  if constexpr (I == 0) {
-    return row.first;
-  } else {
-    return functions::middleware_at<I - 1>(row.more);
+/// Calls of layers, and how they are made.
+struct layer_calls {
+  /// Returns the middleware number `I` of a row.
+  template <std::size_t I, class Row>
+  static auto& at(Row& row) noexcept {
+    if constexpr (I == 0) {
+      return row.first;
+    } else {
+      return at<I - 1>(row.more);
+    }
   }
-}
-
-/// Calls the middleware number `I` of a layer, whose row has `count` of them.
-template <class Row, std::size_t count, std::size_t I>
-pending call_in_layer(void* of, request& q, response& r) {
-  layer** const at = static_cast<layer**>(of);
-  auto& one = detail::middleware_at<I>(*static_cast<Row*>((*at)->object));
-  if constexpr (I + 1 == count) {
-    return one(q, r, next(at[1]->call, at + 1));
-  } else {
-    return one(q, r, next(&call_in_layer<Row, count, I + 1>, at));
+  /// Calls the middleware number `I` of a layer, whose row has `count` of them.
+  template <class Row, std::size_t count, std::size_t I>
+  static pending call(void* of, request& q, response& r) {
+    layer** const place = static_cast<layer**>(of);
+    auto& one = at<I>(*static_cast<Row*>((*place)->object));
+    if constexpr (I + 1 == count) {
+      return one(q, r, next(place[1]->call, place + 1));
+    } else {
+      return one(q, r, next(&call<Row, count, I + 1>, place));
+    }
   }
-}
-
-/// Makes a layer of middlewares.
-template <class... M>
-layer make_layer(M&&... all) {
-  using row = middleware_row<std::decay_t<M>...>;
-  return {&call_in_layer<row, sizeof...(M), 0>, new row(static_cast<M&&>(all)...),
-          [](void* object) noexcept { delete static_cast<row*>(object); }};
-}
-
-}  // namespace functions
-using namespace functions;
+  /// Makes a layer of middlewares.
+  template <class... M>
+  static layer make(M&&... all) {
+    using row = middleware_row<std::decay_t<M>...>;
+    return {&call<row, sizeof...(M), 0>, new row(static_cast<M&&>(all)...),
+            [](void* object) noexcept { delete static_cast<row*>(object); }};
+  }
+};
 
 /// A middleware around a handler, which may be a layered one, too.
 template <class Outer, class Inner>
@@ -124,7 +120,7 @@ class layered_handler {
 
  private:
   static pending call_inner(void* of, request& q, response& r) {
-    return detail::call_handler(static_cast<layered_handler*>(of)->inner_, q, r);
+    return detail::handler_calls::call(static_cast<layered_handler*>(of)->inner_, q, r);
   }
 
   Outer outer_;

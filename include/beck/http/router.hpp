@@ -125,7 +125,7 @@ class router {
   template <class... M>
     requires(sizeof...(M) != 0 && (middleware<std::decay_t<M>> && ...))
   router& use(M&&... all) {
-    add_layer(detail::make_layer(static_cast<M&&>(all)...));
+    add_layer(detail::layer_calls::make(static_cast<M&&>(all)...));
     return *this;
   }
 
