@@ -80,7 +80,6 @@ CONFORMANCE_ON(::beck::test::kernel, "async_compose in a coroutine ends with it"
       context,
       [&]() -> asio::awaitable<void> {
         try {
-          timer_steps<> steps{&timer, {}};
           co_await asio::async_compose<const asio::use_awaitable_t<>, void(asio::error_code, int)>(
               steps, asio::use_awaitable, timer);
         } catch (const asio::system_error& e) {

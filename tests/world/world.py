@@ -146,7 +146,8 @@ class World:
         for kind, text in (("lines", lines), ("arrays", arrays)):
             file = self.tools.folder / f"pipe.{kind}"
             file.write_text(text, newline="")
-            script = f'redis-cli -p {port} --pipe <"$0" | tee /dev/stderr | grep -q "errors: 0, responses: 1000"'
+            said = "errors: 0, (replies|responses): 1000"  # by version
+            script = f'redis-cli -p {port} --pipe <"$0" | tee /dev/stderr | grep -Eq "{said}"'
             self.program(f"redis: redis-cli --pipe, {kind}, {place}", lambda file=file, script=script: [
                 "bash", "-o", "pipefail", "-c", script, file])
 
