@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -98,8 +97,7 @@ void response_side::write_head(bool has_body_length, std::uint64_t length) {
   const auto put = [&at, begin](std::string_view text) {
     BECK_ASSERT(text.size() + digits_max <= framing_max - static_cast<std::size_t>(at - begin),
                 "the lines that the server writes into a head need more room");
-    std::memcpy(at, text.data(), text.size());
-    at += text.size();
+    at = std::copy(text.begin(), text.end(), at);  // text may be null: a status without a reason
   };
   const unsigned number = number_of(response.status);
   put("HTTP/1.1 ");
