@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "http/message/characters.hpp"
-#include "http/server/connection.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
 

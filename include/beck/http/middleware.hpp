@@ -72,6 +72,7 @@ struct middleware_row {
 template <class Last>
 struct middleware_row<Last> {
   template <class M>
+    requires(!std::is_same_v<std::decay_t<M>, middleware_row>)
   explicit middleware_row(M&& m) : first(static_cast<M&&>(m)) {}
 
   Last first;
@@ -88,15 +89,15 @@ struct layer_calls {
       return at<I - 1>(row.more);
     }
   }
-  /// Calls the middleware number `I` of a layer, whose row has `count` of them.
-  template <class Row, std::size_t count, std::size_t I>
+  /// Calls the middleware number `I` of a layer, whose row has `Count` of them.
+  template <class Row, std::size_t Count, std::size_t I>
   static pending call(void* of, request& q, response& r) {
     layer** const place = static_cast<layer**>(of);
     auto& one = at<I>(*static_cast<Row*>((*place)->object));
-    if constexpr (I + 1 == count) {
-      return one(q, r, next(place[1]->call, place + 1));
+    if constexpr (I + 1 == Count) {
+      return one(q, r, next(place[1]->call, static_cast<void*>(place + 1)));
     } else {
-      return one(q, r, next(&call<Row, count, I + 1>, place));
+      return one(q, r, next(&call<Row, Count, I + 1>, of));
     }
   }
   /// Makes a layer of middlewares.

@@ -25,7 +25,7 @@ pending layer_run::start(const route_choice& chosen, request& q, response& r) {
   chosen_ = chosen;
   last_ = {&layer_run::call_handler, this, nullptr};
   list_[count_] = &last_;
-  return list_[0]->call(list_.data(), q, r);
+  return list_[0]->call(static_cast<void*>(list_.data()), q, r);
 }
 
 pending layer_run::call_handler(void* of, request& q, response& r) {

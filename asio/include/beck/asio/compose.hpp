@@ -114,7 +114,6 @@ template <class Handler>
 class handler_with_state {
  public:
   template <class H>
-  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): handlers are moved, never copied
   explicit handler_with_state(H&& handler) : handler_(static_cast<H&&>(handler)) {}
 
   const Handler& wrapped_handler() const noexcept { return handler_; }
