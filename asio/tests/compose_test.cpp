@@ -68,6 +68,7 @@ CONFORMANCE_ON(::beck::test::kernel, "steps of async_compose get the requests th
         "waited 6");
   const auto as_terminal = [](cancellation_type type) { return !type ? none : terminal; };
   CHECK(outcome(total, none, as_terminal) == "aborted 1");
+  CHECK(outcome(all, none) == "aborted 1");  // the part that the filter names
 }
 
 CONFORMANCE_ON(::beck::test::kernel, "async_compose in a coroutine ends with it") {

@@ -174,13 +174,7 @@ CONFORMANCE("http: if a function before the head throws, the response is 500 wit
         beck::ignore(co_await r.async_write_some(part));
       });
   served s(site);
-  s.server.on_finish([&](const http::exchange_record& one) {
-    try {
-      if (one.thrown) std::rethrow_exception(one.thrown);
-    } catch (const std::exception& e) {
-      thrown.push_back(e.what());
-    }
-  });
+  note_thrown(s.server, thrown);
   const auto all =
       s.ask(get("/sent") + get("/status") + get("/throws") + get("/parts") + last_get("/none"));
   REQUIRE(all.size() == 5);

@@ -264,13 +264,7 @@ CONFORMANCE("http: an exception that no middleware catches is 500, or cuts a res
   site.get("/early", say_path).get("/middle", say_path).get("/plain", fail);
   site.get("/later", fail_later).get("/behind", say_path);
   served s(site);
-  s.server.on_finish([&](const http::exchange_record& one) {
-    try {
-      if (one.thrown) std::rethrow_exception(one.thrown);
-    } catch (const std::exception& e) {
-      thrown.push_back(e.what());
-    }
-  });
+  note_thrown(s.server, thrown);
   const auto all =
       s.ask(get("/early") + get("/middle") + get("/plain") + get("/later") + get("/behind"));
   REQUIRE(all.size() == 5);

@@ -33,6 +33,17 @@ struct seen_response {
   bool whole = false;
 };
 
+/// Adds the texts of the exceptions that leave the server's handlers to `texts`.
+inline void note_thrown(http::server& server, std::vector<std::string>& texts) {
+  server.on_finish([&texts](const exchange_record& one) {
+    try {
+      if (one.thrown) std::rethrow_exception(one.thrown);
+    } catch (const std::exception& e) {
+      texts.emplace_back(e.what());
+    }
+  });
+}
+
 /// Takes the responses in `text` apart. `heads`: their requests had the method HEAD.
 inline std::vector<seen_response> responses_in(std::string_view text, bool heads = false) {
   std::vector<seen_response> all;

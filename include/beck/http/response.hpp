@@ -136,9 +136,10 @@ class response {
   response& close() noexcept;
 
   /// Calls `function(request&, response&)` once, immediately before the head of the response is
-  /// written, whoever responds: it may still change the status and the fields. Functions that were
-  /// added later are called first, so the hook of an inner middleware precedes that of an outer
-  /// one. If one throws, the response is 500, and the others are not called. It must not send.
+  /// written. The response may be the handler's or one of the server, such as 500. The function may
+  /// still change the status and the fields, and must not send. Functions that were added later are
+  /// called first, so the hook of an inner middleware precedes that of an outer one. If one throws,
+  /// the response is 500, and the others are not called.
   /// Requires: `function` is trivially copyable and has at most the size of two pointers, such as a
   /// lambda that captures a pointer to an object which lives as long as the server; a handler may
   /// have returned when it is called. Throws std::logic_error if the head was sent,

@@ -187,25 +187,31 @@ Handler& cancellation_slot::emplace(Args&&... args) const {
 /// if default-constructed or made of a disconnected slot.
 class cancellation_state {
  public:
-  /// A function that maps a request to the request that is passed on. The default passes only
-  /// terminal ones.
-  using filter_function = cancellation_type (*)(cancellation_type type);
-  /// Returns the terminal part of `type`.
+  /// Returns the terminal part of `type`: the filter by default.
   static cancellation_type terminal_only(cancellation_type type) noexcept {
     return type & cancellation_type::terminal;
   }
 
   /// Makes an empty state.
   cancellation_state() noexcept = default;
-  /// Listens to `slot`. Throws std::bad_alloc.
-  explicit cancellation_state(cancellation_slot slot, filter_function filter = &terminal_only)
-      : shared_(slot.is_connected() ? &slot.emplace<shared>(filter) : nullptr) {}
+  /// Listens to `slot`, with the default filter. Throws std::bad_alloc.
+  explicit cancellation_state(cancellation_slot slot) : cancellation_state(slot, &terminal_only) {}
+  /// Listens to `slot`. `filter` maps a request to the request that is remembered and passed on.
+  template <class Filter>
+  cancellation_state(cancellation_slot slot, Filter filter)
+      : cancellation_state(slot, filter, filter) {}
+  /// As above. `in` returns what is remembered, and `out` the part of it that is passed on.
+  template <class In, class Out>
+  cancellation_state(cancellation_slot slot, In in, Out out)
+      : shared_(slot.is_connected() ? &slot.emplace<filtered<In, Out>>(static_cast<In&&>(in),
+                                                                       static_cast<Out&&>(out))
+                                    : nullptr) {}
 
   /// Returns the slot for the operations inside.
   cancellation_slot slot() const noexcept {
     return shared_ != nullptr ? shared_->signal.slot() : cancellation_slot();
   }
-  /// Returns the requests so far that passed the filter.
+  /// Returns the requests so far that passed the first filter.
   cancellation_type cancelled() const noexcept {
     return shared_ != nullptr ? shared_->asked : cancellation_type::none;
   }
@@ -219,15 +225,23 @@ class cancellation_state {
  private:
   /// The state behind the outer slot, which owns it until it is cleared.
   struct shared {
-    explicit shared(filter_function f) noexcept : filter(f) {}
-    void operator()(cancellation_type type) {
-      const cancellation_type passed = filter(type);
-      asked = asked | passed;
-      if (!!passed) signal.emit(passed);
-    }
     cancellation_signal signal;
-    filter_function filter;
     cancellation_type asked = cancellation_type::none;
+  };
+  template <class In, class Out>
+  class filtered : public shared {
+   public:
+    filtered(In&& in, Out&& out) : in_(static_cast<In&&>(in)), out_(static_cast<Out&&>(out)) {}
+    void operator()(cancellation_type type) {
+      const cancellation_type kept = in_(type);
+      this->asked = this->asked | kept;
+      const cancellation_type passed = out_(kept);
+      if (!!passed) this->signal.emit(passed);
+    }
+
+   private:
+    [[no_unique_address]] In in_;
+    [[no_unique_address]] Out out_;
   };
 
   shared* shared_ = nullptr;

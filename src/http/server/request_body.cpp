@@ -63,7 +63,7 @@ void request_side::bound_body(std::uint64_t bytes_max) noexcept {
   if (x.head.framing() != body_framing::length) return;
   static_cast<void>(x.decoder.decode({}));
   x.body_refusal = x.decoder.reason();
-  // The rest is not read, and the head of the response has to say so, whoever responds.
+  // The rest is not read, and the head of the response has to say so.
   if (x.body_refusal != refusal::none) connection_.serve_no_more();
 }
 

@@ -18,21 +18,16 @@ using beck::cancellation_type;
 /// Asio's other name for it.
 using cancellation_type_t = beck::cancellation_type;
 
+using beck::cancellation_state;
+
 namespace facade {
 
-/// A filter of cancellation_state: passes the types on unless none of them is in `Mask`.
+/// A filter of cancellation_state: passes on the types that are in `Mask`.
 template <unsigned Mask>
 struct cancellation_filter {
-  /// Returns `type`, or none.
+  /// Returns the part of `type` that is in the mask.
   constexpr cancellation_type operator()(cancellation_type type) const noexcept {
-    return passed(type);
-  }
-  /// Returns the filter as beck::cancellation_state takes it.
-  constexpr operator beck::cancellation_state::filter_function() const noexcept { return &passed; }
-
- private:
-  static constexpr cancellation_type passed(cancellation_type type) noexcept {
-    return !(type & static_cast<cancellation_type>(Mask)) ? cancellation_type::none : type;
+    return type & static_cast<cancellation_type>(Mask);
   }
 };
 
@@ -40,71 +35,12 @@ struct cancellation_filter {
 
 /// The filter that passes nothing.
 using disable_cancellation = facade::cancellation_filter<0>;
-/// The filter that passes what includes terminal.
+/// The filter that passes terminal requests.
 using enable_terminal_cancellation = facade::cancellation_filter<1>;
-/// The filter that passes what includes terminal or partial.
+/// The filter that passes terminal and partial requests.
 using enable_partial_cancellation = facade::cancellation_filter<3>;
 /// The filter that passes everything.
 using enable_total_cancellation = facade::cancellation_filter<7>;
-
-/// As beck::cancellation_state, with filters of any class, for requests that are remembered and for
-/// those that are passed on. Copies share one state, which the slot owns.
-class cancellation_state {
- public:
-  /// Makes an empty state.
-  constexpr cancellation_state() noexcept = default;
-  /// Listens to `slot`, and passes terminal requests on. Throws std::bad_alloc.
-  explicit cancellation_state(beck::cancellation_slot slot)
-      : cancellation_state(slot, enable_terminal_cancellation()) {}
-  /// As above, with a filter.
-  template <class Filter>
-  cancellation_state(beck::cancellation_slot slot, Filter filter)
-      : cancellation_state(slot, filter, filter) {}
-  /// As above. `in` returns what is remembered, and `out` what is passed on of that.
-  template <class In, class Out>
-  cancellation_state(beck::cancellation_slot slot, In in, Out out)
-      : shared_(slot.is_connected()
-                    ? &slot.emplace<filtered<In, Out>>(std::move(in), std::move(out))
-                    : nullptr) {}
-
-  /// Returns the slot for the operations inside.
-  beck::cancellation_slot slot() const noexcept {
-    return shared_ != nullptr ? shared_->signal.slot() : beck::cancellation_slot();
-  }
-  /// Returns the requests so far that passed the first filter.
-  cancellation_type cancelled() const noexcept {
-    return shared_ != nullptr ? shared_->asked : cancellation_type::none;
-  }
-  /// Forgets the requests in `mask`.
-  void clear(cancellation_type mask = cancellation_type::all) noexcept {
-    if (shared_ == nullptr) return;
-    const auto kept = ~static_cast<unsigned>(mask) & static_cast<unsigned>(shared_->asked);
-    shared_->asked = static_cast<cancellation_type>(kept);
-  }
-
- private:
-  struct shared {
-    beck::cancellation_signal signal;
-    cancellation_type asked = cancellation_type::none;
-  };
-  template <class In, class Out>
-  class filtered : public shared {
-   public:
-    filtered(In&& in, Out&& out) : in_(std::move(in)), out_(std::move(out)) {}
-    void operator()(cancellation_type type) {
-      const cancellation_type kept = in_(type);
-      this->asked = this->asked | kept;
-      const cancellation_type passed = out_(kept);
-      if (!!passed) this->signal.emit(passed);
-    }
-
-   private:
-    [[no_unique_address]] In in_;
-    [[no_unique_address]] Out out_;
-  };
-
-  shared* shared_ = nullptr;
-};
 
 namespace facade {
 
