@@ -18,9 +18,9 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5310
-ECHO_LINES_MAX = 5860
-UMBRELLA_LINES_MAX = 16390
+HEADER_LINES_MAX = 5320
+ECHO_LINES_MAX = 5870
+UMBRELLA_LINES_MAX = 16400
 HTTP_SERVER_LINES_MAX = 6850  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "middleware", "per_context", "request", "router", "server",
                        "slot", "static_files")
