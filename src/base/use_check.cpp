@@ -53,10 +53,11 @@ object_use::object_use(use_mark* mark, const char* object, const int* fd, const 
   mark_ = mark;
 }
 
-object_use::~object_use() {
+void object_use::leave() noexcept {
   if (mark_ == nullptr) return;
   mark_->function.store(nullptr, std::memory_order_relaxed);
   mark_->user.store(0, std::memory_order_relaxed);
+  mark_ = nullptr;
 }
 
 }  // namespace beck::detail

@@ -57,6 +57,7 @@ class [[maybe_unused]] object_use {
  public:
   enum class kind : bool { alone, beside_others };
   object_use(use_mark*, const char*, const int*, const char*, kind = kind::alone) noexcept {}
+  void leave() noexcept {}
 };
 
 class [[maybe_unused]] library_use {
@@ -89,7 +90,9 @@ class object_use {
   /// which are not checked.
   object_use(use_mark* mark, const char* object, const int* fd, const char* function,
              kind how = kind::alone) noexcept;
-  ~object_use();
+  ~object_use() { leave(); }
+  /// Ends the use early: the caller is about to do what lets another thread use the object.
+  void leave() noexcept;
   object_use(const object_use&) = delete;
   object_use& operator=(const object_use&) = delete;
 

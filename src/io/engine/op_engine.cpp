@@ -374,8 +374,8 @@ void start_operation(io_op& op) noexcept {
 /// save registers.
 [[gnu::noinline]] void op_engine::start_elsewhere(io_op& op) noexcept {
   {
-    const object_use inside = use_for(op);
-    if (core_.is_shared) return start_shared(op);
+    object_use inside = use_for(op);
+    if (core_.is_shared) return start_shared(op, inside);
   }
   advance(op, op_event::mail);
   op.run = &start_entry;

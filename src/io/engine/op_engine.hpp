@@ -149,7 +149,7 @@ class op_engine final : public driver_host {
   bool attempt_queued_locked(io_op& op, bool late) noexcept;
   bool start_undirected(io_op& op) noexcept;
   bool start_in_turn(io_op& op, descriptor& d, direction& q) noexcept;
-  void start_shared(io_op& op) noexcept;
+  void start_shared(io_op& op, object_use& inside) noexcept;
   void leave_direction(io_op& op) noexcept;
   void start_waiting(direction& q) noexcept;
 

@@ -19,14 +19,20 @@ bool op_engine::attempt_shared(io_op& op, descriptor& d, direction& q) noexcept 
   return done;
 }
 
-void op_engine::start_shared(io_op& op) noexcept {
+/// Starts `op`. Its handler may run, and use the object, before this call returns: so the use ends
+/// when the call has the lock.
+void op_engine::start_shared(io_op& op, object_use& inside) noexcept {
   if (!core_.on_runner()) shared_->yield_point();  // with the lock, the others would wait for ever
   if (!has_direction(op.kind)) {
-    loop_.as_runner([&op](io_loop& loop) { loop.engine().start(op); });
+    loop_.as_runner([&](io_loop& loop) {
+      inside.leave();
+      loop.engine().start(op);
+    });
     return;
   }
   descriptor& d = *op.target;
   const operation_lock held(locks_, d, op.kind);
+  inside.leave();
   count_outstanding(1);
   if (core_.closing) return queue_completion(op, -ECANCELED);
   if (d.fd < 0 || is_closing(d)) return queue_completion(op, -EBADF);
