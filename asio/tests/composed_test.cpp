@@ -214,3 +214,213 @@ CONFORMANCE("asio: co_composed counts as work of its places, and runs on its han
   place.poll();
   CHECK(place.stopped());
 }
+
+namespace composed_test {
+
+/// Posts a completion with `results`, and leaves its handler in the slot as careless operations do.
+template <class Signature, class... Results>
+auto async_posted(asio::io_context& context, int* requests, Results... results) {
+  return asio::async_initiate<const asio::deferred_t, Signature>(
+      [&context, requests, ... kept = std::move(results)](auto handler) mutable {
+        auto slot = asio::get_associated_cancellation_slot(handler);
+        if (slot.is_connected()) slot.assign([requests](asio::cancellation_type) { ++*requests; });
+        asio::post(context, [h = std::move(handler), ... values = std::move(kept)]() mutable {
+          std::move(h)(std::move(values)...);
+        });
+      },
+      asio::deferred);
+}
+
+/// A handler of several signatures that notes which one was called.
+struct any_results {
+  std::string* said;
+  void operator()(int n) const { *said = "int " + std::to_string(n); }
+  void operator()(error_code ec, int n) const {
+    *said = (ec == asio::error::operation_aborted ? "aborted " : "? ") + std::to_string(n);
+  }
+  void operator()(error_code, const std::string& text) const { *said = "text " + text; }
+  void operator()(std::exception_ptr e, int n) const {
+    try {
+      if (e) std::rethrow_exception(e);
+      *said = "no exception";
+    } catch (const asio::system_error& error) {
+      (*this)(error.code(), n);
+    }
+  }
+};
+
+/// Posts three times, and gets a request of `type` after the first post.
+template <class... Signatures>
+std::string cancelled_by(asio::cancellation_type type) {
+  asio::io_context context(context_options());
+  asio::cancellation_signal signal;
+  std::string said;
+  auto token = asio::bind_cancellation_slot(signal.slot(), any_results{&said});
+  asio::async_initiate<decltype(token), Signatures...>(
+      asio::co_composed<Signatures...>(
+          [](auto state, asio::io_context& c) -> void {
+            for (int left = 3; left > 0; --left) co_await asio::post(c, asio::deferred);
+            co_yield state.complete(error_code(), 7);
+          },
+          context),
+      token, std::ref(context));
+  context.run_one();
+  signal.emit(type);
+  context.run();
+  return said;
+}
+
+}  // namespace composed_test
+
+CONFORMANCE("asio: a cancelled co_composed completes with the first signature that has an error") {
+  using enum asio::cancellation_type;
+  using text = void(error_code, std::string);
+  CHECK(cancelled_by<void(int), void(error_code, int), text>(terminal) == "aborted 0");
+  CHECK(cancelled_by<text, void(error_code, int)>(terminal) == "text ");
+  CHECK(cancelled_by<void(error_code, int)>(total) == "? 7");  // terminal requests only
+  CHECK(cancelled_by<void(error_code, int)>(partial) == "? 7");
+  CHECK(cancelled_by<void(std::exception_ptr, int), void(error_code, int)>(terminal) ==
+        "aborted 0");
+}
+
+CONFORMANCE("asio: the frame of co_composed is gone when its handler is called, or after its end") {
+  asio::io_context context(context_options());
+  const auto kept = std::make_shared<int>(0);
+  long count = -1;
+  auto token = [&](int) { count = kept.use_count(); };
+  asio::async_initiate<decltype(token), void(int)>(
+      asio::co_composed<void(int)>(
+          [](auto, asio::io_context& c, std::shared_ptr<int>) -> void {
+            co_await asio::post(c, asio::deferred);
+            co_return {1};
+          },
+          context),
+      token, std::ref(context), kept);
+  CHECK(kept.use_count() == 2);
+  context.run();
+  CHECK(count == 1);
+  // Without a signature a coroutine may end without results: its handler is dropped.
+  count = -1;
+  asio::async_initiate<decltype(token), void(int)>(
+      asio::co_composed([](auto, asio::io_context& c, std::shared_ptr<int>)
+                            -> void { co_await asio::post(c, asio::deferred); },
+                        context),
+      token, std::ref(context), kept);
+  CHECK(kept.use_count() == 2);
+  context.restart();
+  context.run();
+  CHECK(kept.use_count() == 1);
+  CHECK(count == -1);
+}
+
+CONFORMANCE("asio: co_await in co_composed returns values, or throws the exception") {
+  asio::io_context context(context_options());
+  std::string said;
+  int requests = 0;
+  auto token = [&said](std::string text) { said = std::move(text); };
+  asio::async_initiate<decltype(token), void(std::string)>(
+      asio::co_composed<void(std::string)>(
+          [](auto, asio::io_context& c, int* unused) -> void {
+            using pointer = std::unique_ptr<int>;
+            const auto one = co_await async_posted<void(error_code, pointer)>(
+                c, unused, error_code(), std::make_unique<int>(1));
+            const auto [number, text] =
+                co_await async_posted<void(int, std::string)>(c, unused, 2, std::string("three"));
+            std::string all = std::to_string(*one) + std::to_string(number) + text;
+            try {
+              co_await async_posted<void(std::exception_ptr)>(
+                  c, unused, std::make_exception_ptr(std::runtime_error("four")));
+            } catch (const std::runtime_error& error) {
+              all += error.what();
+            }
+            co_return {all};
+          },
+          context),
+      token, std::ref(context), &requests);
+  context.run();
+  CHECK(said == "12threefour");
+}
+
+CONFORMANCE("asio: no request reaches an operation inside that has ended") {
+  asio::io_context context(context_options());
+  asio::cancellation_signal signal;
+  int requests = 0;
+  bool has_run = false;
+  auto token = asio::bind_cancellation_slot(signal.slot(), [&] { has_run = true; });
+  const auto request = [&] { signal.emit(asio::cancellation_type::terminal); };
+  asio::async_initiate<decltype(token), void()>(
+      asio::co_composed<void()>(
+          [](auto, asio::io_context& c, int* count, auto emit) -> void {
+            co_await async_posted<void()>(c, count);
+            emit();
+            co_return {};
+          },
+          context),
+      token, std::ref(context), &requests, request);
+  context.run();
+  CHECK(has_run);
+  CHECK(requests == 0);
+  // The same between the steps of async_compose, and after its end.
+  has_run = false;
+  int step = 0;
+  asio::async_compose<decltype(token), void()>(
+      [&](auto& self) {
+        if (step == 1) request();
+        if (step++ == 1) return self.complete();
+        async_posted<void()>(context, &requests)(std::move(self));
+      },
+      token, context);
+  context.restart();
+  context.run();
+  CHECK(has_run);
+  request();
+  CHECK(requests == 0);
+}
+
+CONFORMANCE("asio: the executors of co_composed: its first place, the calling handler's, its own") {
+  asio::io_context place(context_options());
+  asio::io_context other(context_options());
+  std::string order;
+  const auto steps = [](auto state, asio::io_context& c, std::string* said) -> void {
+    *said += state.get_io_executor() == c.get_executor() ? 'i' : '-';
+    co_await asio::post(c, asio::deferred);
+    co_return {};
+  };
+  auto bound = asio::bind_executor(other, [&order] { order += 'b'; });
+  asio::async_initiate<decltype(bound), void()>(asio::co_composed<void()>(steps, place), bound,
+                                                std::ref(place), &order);
+  CHECK(other.poll() == 0);
+  CHECK(!other.stopped());  // outstanding work
+  place.poll();
+  other.poll();
+  CHECK(order == "ib");
+  CHECK(other.stopped());
+  auto plain = [&order] { order += 'p'; };
+  asio::post(place, [&] {
+    asio::async_initiate<decltype(plain), void()>(asio::co_composed<void()>(steps), plain,
+                                                  std::ref(place), &order);
+    auto composed = [&order] { order += 'c'; };
+    asio::async_compose<decltype(composed), void()>(
+        [&](auto& self) {
+          order += self.get_io_executor() == place.get_executor() ? 'i' : '-';
+          self.complete();
+        },
+        composed);
+  });
+  place.restart();
+  place.run();
+  CHECK(order.substr(0, 4) == "ibii");
+  CHECK(order.size() == 6);
+}
+
+CONFORMANCE("asio: what composed returns may start several operations") {
+  asio::io_context context(context_options());
+  std::string said;
+  auto token = [&said](int n) { said += std::to_string(n); };
+  const auto steps = asio::composed<void(int)>(
+      [kept = std::make_shared<int>(4)](auto& self) { self.complete(kept ? *kept : 0); }, context);
+  asio::async_initiate<decltype(token), void(int)>(steps, token);
+  asio::async_initiate<decltype(token), void(int)>(steps, token);
+  context.run();
+  CHECK(said == "44");
+}

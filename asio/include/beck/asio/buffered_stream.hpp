@@ -12,6 +12,7 @@
 #include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/error.hpp>
+#include <beck/asio/read_write.hpp>
 
 BECK_ASIO_BEGIN
 
@@ -57,6 +58,8 @@ class layer {
   void close(error_code& ec) { next_.close(ec); }
 
  protected:
+  using default_token = beck::default_completion_token_t<executor_type>;
+
   /// Returns the result of a function that sets an error, or throws it.
   template <class Function>
   static std::size_t or_throw(const char* name, Function function) {
@@ -76,6 +79,7 @@ class layer {
 template <class Stream>
 class buffered_read_stream : public facade::layer<Stream> {
   using base = facade::layer<Stream>;
+  using default_token = typename base::default_token;
 
  public:
   static constexpr std::size_t default_buffer_size = 1024;
@@ -90,8 +94,8 @@ class buffered_read_stream : public facade::layer<Stream> {
   decltype(auto) write_some(const Buffers& buffers, More&&... more) {
     return this->next_.write_some(buffers, static_cast<More&&>(more)...);
   }
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
+  template <class Buffers, class Token = default_token>
+  auto async_write_some(const Buffers& buffers, Token&& token = Token()) {
     return this->next_.async_write_some(buffers, static_cast<Token&&>(token));
   }
 
@@ -105,9 +109,9 @@ class buffered_read_stream : public facade::layer<Stream> {
     return base::or_throw("fill", [this](error_code& ec) { return fill(ec); });
   }
   /// As fill(). `token` takes (error_code, std::size_t).
-  template <class Token>
-  auto async_fill(Token&& token) {
-    return start(static_cast<Token&&>(token), [](std::size_t bytes) { return bytes; });
+  template <class Token = default_token>
+  auto async_fill(Token&& token = Token()) {
+    return start(static_cast<Token&&>(token), [](error_code, std::size_t bytes) { return bytes; });
   }
 
   /// Returns bytes that are kept; if there are none, reads once.
@@ -123,12 +127,12 @@ class buffered_read_stream : public facade::layer<Stream> {
     return base::or_throw("read_some", [&](error_code& ec) { return read_some(buffers, ec); });
   }
   /// As read_some(). `token` takes (error_code, std::size_t).
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
+  template <class Buffers, class Token = default_token>
+  auto async_read_some(const Buffers& buffers, Token&& token = Token()) {
     const bool is_ready = kept_.size() != 0 || beck::buffer_size(buffers) == 0;
     return start(
-        static_cast<Token&&>(token), [this, buffers](std::size_t) { return take(buffers); },
-        is_ready);
+        static_cast<Token&&>(token),
+        [this, buffers](error_code ec, std::size_t) { return ec ? 0 : take(buffers); }, is_ready);
   }
 
   /// As read_some(), but keeps the bytes.
@@ -163,10 +167,11 @@ class buffered_read_stream : public facade::layer<Stream> {
                                           std::size_t bytes = 0) mutable {
       if (is_ready) {
         kept_.commit(bytes);
-        self.complete(ec, ec ? 0 : result(bytes));
+        self.complete(ec, result(ec, bytes));
         return;
       }
       is_ready = true;
+      self.reset_cancellation_state(enable_total_cancellation());
       this->next_.async_read_some(kept_.room(), std::move(self));
     };
     return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(std::move(steps), token,
@@ -181,6 +186,7 @@ class buffered_read_stream : public facade::layer<Stream> {
 template <class Stream>
 class buffered_write_stream : public facade::layer<Stream> {
   using base = facade::layer<Stream>;
+  using default_token = typename base::default_token;
 
  public:
   static constexpr std::size_t default_buffer_size = 1024;
@@ -205,9 +211,11 @@ class buffered_write_stream : public facade::layer<Stream> {
     return base::or_throw("flush", [this](error_code& ec) { return flush(ec); });
   }
   /// As flush(). `token` takes (error_code, std::size_t).
-  template <class Token>
-  auto async_flush(Token&& token) {
-    return start(static_cast<Token&&>(token), [](std::size_t bytes) { return bytes; });
+  template <class Token = default_token>
+  auto async_flush(Token&& token = Token()) {
+    return start(
+        static_cast<Token&&>(token), [](error_code, std::size_t bytes) { return bytes; },
+        kept_.size() == 0);
   }
 
   /// Keeps as many bytes as there is room for; flushes first if there is none. Returns their
@@ -224,12 +232,12 @@ class buffered_write_stream : public facade::layer<Stream> {
     return base::or_throw("write_some", [&](error_code& ec) { return write_some(buffers, ec); });
   }
   /// As write_some(). `token` takes (error_code, std::size_t).
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
+  template <class Buffers, class Token = default_token>
+  auto async_write_some(const Buffers& buffers, Token&& token = Token()) {
     const bool has_room = kept_.room().size() != 0 || beck::buffer_size(buffers) == 0;
     return start(
-        static_cast<Token&&>(token), [this, buffers](std::size_t) { return keep(buffers); },
-        has_room);
+        static_cast<Token&&>(token),
+        [this, buffers](error_code ec, std::size_t) { return ec ? 0 : keep(buffers); }, has_room);
   }
 
   /// As those of the stream below.
@@ -237,8 +245,8 @@ class buffered_write_stream : public facade::layer<Stream> {
   decltype(auto) read_some(const Buffers& buffers, More&&... more) {
     return this->next_.read_some(buffers, static_cast<More&&>(more)...);
   }
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
+  template <class Buffers, class Token = default_token>
+  auto async_read_some(const Buffers& buffers, Token&& token = Token()) {
     return this->next_.async_read_some(buffers, static_cast<Token&&>(token));
   }
   template <class Buffers, class... More>
@@ -260,16 +268,17 @@ class buffered_write_stream : public facade::layer<Stream> {
   /// Writes all that is kept, unless the operation is ready, and completes with what `result` makes
   /// of it.
   template <class Token, class Result>
-  auto start(Token&& token, Result result, bool is_ready = false) {
-    auto steps = [this, result, is_ready, written = std::size_t{0}](auto& self, error_code ec = {},
-                                                                    std::size_t bytes = 0) mutable {
-      kept_.consume(bytes);
-      written += bytes;
-      if (ec || is_ready || kept_.size() == 0) {
-        self.complete(ec, ec ? 0 : result(written));
+  auto start(Token&& token, Result result, bool is_ready) {
+    auto steps = [this, result, is_ready](auto& self, error_code ec = {},
+                                          std::size_t bytes = 0) mutable {
+      if (is_ready) {
+        kept_.consume(bytes);
+        self.complete(ec, result(ec, bytes));
         return;
       }
-      this->next_.async_write_some(kept_.data(), std::move(self));
+      is_ready = true;
+      self.reset_cancellation_state(enable_total_cancellation());
+      BECK_ASIO::async_write(this->next_, kept_.data(), std::move(self));
     };
     return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(std::move(steps), token,
                                                                           this->next_);
@@ -282,6 +291,7 @@ class buffered_write_stream : public facade::layer<Stream> {
 template <class Stream>
 class buffered_stream : public buffered_read_stream<buffered_write_stream<Stream>> {
   using base = buffered_read_stream<buffered_write_stream<Stream>>;
+  using default_token = beck::default_completion_token_t<typename base::executor_type>;
 
  public:
   using next_layer_type = std::remove_reference_t<Stream>;
@@ -298,8 +308,8 @@ class buffered_stream : public buffered_read_stream<buffered_write_stream<Stream
   /// As buffered_write_stream::flush().
   std::size_t flush() { return this->next_.flush(); }
   std::size_t flush(error_code& ec) { return this->next_.flush(ec); }
-  template <class Token>
-  auto async_flush(Token&& token) {
+  template <class Token = default_token>
+  auto async_flush(Token&& token = Token()) {
     return this->next_.async_flush(static_cast<Token&&>(token));
   }
 };

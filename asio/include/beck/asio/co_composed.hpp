@@ -51,7 +51,7 @@ auto co_result(std::tuple<A...>& results) {
 }
 template <class... A>
 auto co_result(std::tuple<error_code, A...>& results) {
-  if (std::get<0>(results)) throw system_error(std::get<0>(results), "co_await");
+  if (std::get<0>(results)) throw system_error(std::get<0>(results));
   return co_values<std::tuple<error_code, A...>, 1>(results, std::index_sequence_for<A...>());
 }
 template <class... A>

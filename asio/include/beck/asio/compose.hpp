@@ -62,7 +62,6 @@ class handler_with_state {
   }
   template <class... A>
   void operator()(A&&... results) {
-    state_.slot().clear();
     static_cast<Handler&&>(handler_)(static_cast<A&&>(results)...);
   }
 
@@ -96,9 +95,10 @@ class composed_self : public beck::detail::composed_op<Signature, Implementation
   void reset_cancellation_state(Filters&&... filters) {
     this->handler().reset(static_cast<Filters&&>(filters)...);
   }
-  /// Runs the next step.
+  /// Runs the next step. No request reaches the one before it any more.
   template <class... T>
   void operator()(T&&... results) {
+    get_cancellation_slot().clear();
     this->implementation()(*this, static_cast<T&&>(results)...);
   }
 };
