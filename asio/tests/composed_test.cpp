@@ -260,7 +260,7 @@ std::string cancelled_by(asio::cancellation_type type) {
       asio::co_composed<Signatures...>(
           [](auto state, asio::io_context& c) -> void {
             for (int left = 3; left > 0; --left) co_await asio::post(c, asio::deferred);
-            co_yield state.complete(error_code(), 7);
+            for (;;) co_yield state.complete(error_code(), 7);
           },
           context),
       token, std::ref(context));
