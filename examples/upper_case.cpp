@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A filter: copies standard input, a terminal or a pipe, to standard output in capitals.
+// A filter: copies standard input, a terminal, a pipe or a file, to standard output in capitals.
 //
 //   echo hello | upper_case
 #include <beck/beck.hpp>
@@ -35,7 +35,7 @@ int main() {
     stream_descriptor output(ctx, ::dup(STDOUT_FILENO));
     beck::co_spawn(ctx, filter(input, output), beck::detached);
     ctx.run();
-  } catch (const std::exception& failure) {  // a regular file cannot be waited for
+  } catch (const std::exception& failure) {  // a directory cannot be waited for
     std::fprintf(stderr, "upper_case: %s\n", failure.what());
     return 1;
   }

@@ -433,10 +433,19 @@ class UpperCase(unittest.TestCase):
                 os.close(writing)
                 self.assertEqual(done.returncode, 0)
 
-    def test_a_regular_file_is_refused_by_name(self):
+    def test_it_filters_a_file(self):
         for backend in backends():
             with self.subTest(backend=backend), open(__file__) as file:
                 done = run("upper_case", backend=backend, stdin=file)
+                self.assertEqual(done.stdout, Path(__file__).read_text().upper())
+                self.assertEqual(done.returncode, 0)
+
+    def test_a_directory_is_refused_by_name(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                folder = os.open("/", os.O_RDONLY)
+                done = run("upper_case", backend=backend, stdin=folder)
+                os.close(folder)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("cannot be waited for", done.stderr)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// posix::stream_descriptor: any descriptor of bytes that can be waited for (a terminal, standard
-// input, an inherited pipe or socket, an eventfd), with Asio's interface.
+// posix::stream_descriptor: any descriptor of bytes (a terminal, standard input, an inherited pipe or
+// socket, an eventfd), with Asio's interface.
 #pragma once
 
 #include <beck/detail/bytes_readable.hpp>
@@ -20,7 +20,8 @@ struct descriptor_base {
 /// A byte stream in one or both directions, as the descriptor allows: a transfer in the other
 /// direction ends with bad_descriptor. Reads and writes are read(2) and write(2), so the rules of
 /// the open file hold: a terminal returns lines, an eventfd eight bytes. Writing never raises
-/// SIGPIPE. Regular files are for file objects. Thread, cancellation: as sockets.
+/// SIGPIPE. A regular file is transferred at its position inside the call, which may wait for its
+/// disk; a file object (beck/file) reads elsewhere. Thread, cancellation: as sockets.
 template <class Executor = any_io_executor>
 class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>,
                                 public descriptor_base {

@@ -131,7 +131,7 @@ void descriptor_calls::adopt(descriptor& d, int fd) {
   char subject[96];
   const bool unfit = ec == error::no_permission;
   std::snprintf(subject, sizeof subject, "descriptor %d%s", fd,
-                unfit ? ", which is a file, a directory or a disk and cannot be waited for" : "");
+                unfit ? ", which is a directory or a disk and cannot be waited for" : "");
   throw_error(ec, "assign", subject);
 }
 

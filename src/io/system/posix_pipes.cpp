@@ -108,7 +108,7 @@ std::ptrdiff_t write_plain(int fd, const io_vector* parts, std::size_t count) no
 int nature_of(int fd) noexcept {
   struct stat what;
   if (::fstat(fd, &what) < 0) return -errno;
-  if (S_ISREG(what.st_mode) || S_ISDIR(what.st_mode) || S_ISBLK(what.st_mode)) return -EPERM;
+  if (S_ISDIR(what.st_mode) || S_ISBLK(what.st_mode)) return -EPERM;
   const descriptor_nature nature = S_ISSOCK(what.st_mode)   ? descriptor_nature::socket
                                    : S_ISFIFO(what.st_mode) ? descriptor_nature::pipe
                                                             : descriptor_nature::other;

@@ -4,6 +4,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/read_write_dynamic.hpp>
 #include <beck/io/stream_descriptor.hpp>
 
 #include <csignal>
@@ -15,6 +16,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -209,23 +211,50 @@ CONFORMANCE_ON(kernel, "an inherited blocking pipe becomes non-blocking and clos
   CHECK(read.ok());
 }
 
-CONFORMANCE_ON(kernel, "a regular file, a directory and a closed number are refused by name") {
+CONFORMANCE_ON(kernel, "a regular file, as standard streams often are, is read and written at its position") {
+  beck::io_context ctx(context_options());
+  const unique_fd file(::memfd_create("beck", MFD_CLOEXEC));
+  stream_descriptor out(ctx, ::dup(file.get()));
+  outcome written[2];
+  out.async_wait(stream_descriptor::wait_write, [](error_code ec) { CHECK(!ec); });
+  beck::async_write(out, buffer("hello ", 6), note(written[0]));
+  beck::test::run_all(ctx);
+  beck::async_write(out, buffer("world", 5), note(written[1]));
+  beck::test::run_all(ctx);
+  CHECK(written[0].ok());
+  CHECK(written[1].ok());
+
+  REQUIRE(::lseek(file.get(), 0, SEEK_SET) == 0);
+  stream_descriptor in(ctx, ::dup(file.get()));
+  CHECK(in.available() == 11);
+  in.async_wait(stream_descriptor::wait_read, [](error_code ec) { CHECK(!ec); });
+  std::string text;
+  beck::async_read(in, beck::dynamic_buffer(text), [](error_code ec, std::size_t n) {
+    CHECK(ec == error::eof);
+    CHECK(n == 11);
+  });
+  beck::test::run_all(ctx);
+  CHECK(text == "hello world");
+  char none[4];
+  error_code ec;
+  CHECK(in.read_some(buffer(none), ec) == 0);
+  CHECK(ec == error::eof);
+}
+
+CONFORMANCE_ON(kernel, "a directory and a closed number are refused by name") {
   beck::io_context ctx(context_options());
   stream_descriptor d(ctx);
   error_code ec;
-  const unique_fd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  d.assign(file.get(), ec);
-  CHECK(ec == error::no_permission);
-  CHECK_FALSE(d.is_open());
-  CHECK(::fcntl(file.get(), F_GETFD) >= 0);
-  CHECK((::fcntl(file.get(), F_GETFL) & O_NONBLOCK) == 0);
   const unique_fd folder(::open("/", O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   d.assign(folder.get(), ec);
   CHECK(ec == error::no_permission);
+  CHECK_FALSE(d.is_open());
+  CHECK(::fcntl(folder.get(), F_GETFD) >= 0);
+  CHECK((::fcntl(folder.get(), F_GETFL) & O_NONBLOCK) == 0);
   d.assign(987'654, ec);
   CHECK(ec == error::bad_descriptor);
   try {
-    stream_descriptor(ctx, file.get());
+    stream_descriptor(ctx, folder.get());
     CHECK(false);
   } catch (const beck::io_error& refused) {
     CHECK(refused.code() == error::no_permission);
