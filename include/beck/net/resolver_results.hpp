@@ -70,6 +70,10 @@ class basic_resolver_entry {
   using endpoint_type = typename Protocol::endpoint;
   /// Makes an entry with a default endpoint and without names.
   basic_resolver_entry() noexcept = default;
+  /// Makes an entry without a lookup. Throws std::bad_alloc.
+  basic_resolver_entry(const endpoint_type& endpoint, std::string_view host,
+                       std::string_view service)
+      : endpoint_(endpoint), answer_(nullptr, 0, host, service) {}
   /// For the library: entry `at` of `answer`.
   basic_resolver_entry(name_answer answer, std::size_t at) noexcept
       : endpoint_(answer.address(at)), answer_(static_cast<name_answer&&>(answer)) {}
@@ -81,11 +85,26 @@ class basic_resolver_entry {
   /// Returns the host name that was looked up; with resolver_base::canonical_name, or if an
   /// endpoint was looked up, the canonical name of the host. Throws std::bad_alloc.
   std::string host_name() const { return std::string(answer_.host()); }
+  /// As above, in a string with `allocator`.
+  template <class Allocator>
+  auto host_name(const Allocator& allocator) const {
+    return string_with(answer_.host(), allocator);
+  }
   /// Returns the service name that was looked up, or that of the endpoint. Throws
   /// std::bad_alloc.
   std::string service_name() const { return std::string(answer_.service()); }
+  /// As above, in a string with `allocator`.
+  template <class Allocator>
+  auto service_name(const Allocator& allocator) const {
+    return string_with(answer_.service(), allocator);
+  }
 
  private:
+  template <class Allocator>
+  static auto string_with(std::string_view text, const Allocator& allocator) {
+    return std::basic_string<char, std::char_traits<char>, Allocator>(text, allocator);
+  }
+
   endpoint_type endpoint_;
   name_answer answer_;
 };

@@ -2,6 +2,9 @@
 // basic_socket_acceptor: listens and accepts, with Asio's interface.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include <beck/net/stream_socket.hpp>
 
 namespace beck {
@@ -150,6 +153,12 @@ template <class T>
 concept accept_place =
     std::is_base_of_v<io_context, std::remove_cvref_t<T>> ||
     (executor_like<std::remove_cvref_t<T>> && !std::is_same_v<std::remove_cvref_t<T>, deferred_t>);
+/// The executor type of a socket that is accepted on a context or an executor.
+template <class Where>
+struct executor_at : std::type_identity<Where> {};
+template <std::derived_from<io_context> Where>
+struct executor_at<Where> : std::type_identity<io_context::executor_type> {};
+
 /// An argument of async_accept besides a token.
 template <class T, class Endpoint>
 concept accept_target =
@@ -170,6 +179,11 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   using endpoint_type = typename Protocol::endpoint;
   /// The type of accepted sockets.
   using socket_type = basic_stream_socket<Protocol>;
+  /// The type of sockets that are accepted on `Where`, a context or an executor: they have the type
+  /// of its executor, and convert to socket_type.
+  template <class Where>
+  using socket_at = basic_stream_socket<
+      Protocol, typename detail::executor_at<std::remove_cvref_t<Where>>::type>;
   /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
@@ -244,12 +258,13 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
   /// As above, with a socket on `where`: whose operations complete on an executor, or of another
-  /// context. That must live until the accept completes or this context is destroyed. Errors for
-  /// another context: operation_not_supported in a simulation, no_memory.
+  /// context. That must live until the accept completes or this context is destroyed. Completes
+  /// with (error_code, socket_at<Where>). Errors for another context: operation_not_supported in a
+  /// simulation, no_memory.
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
-  detail::accept_operation<socket_type> async_accept(Where&& where) {
-    return accept_on<socket_type>(where);
+  detail::accept_operation<socket_at<Where>> async_accept(Where&& where) {
+    return accept_on<socket_at<Where>>(where);
   }
   /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
   /// (error_code). Errors: already_open.
@@ -264,8 +279,8 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// As above, with a socket on `where`, an executor or a context.
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
-  detail::accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
-    return accept_on<socket_type>(where, &endpoint);
+  detail::accept_operation<socket_at<Where>> async_accept(Where&& where, endpoint_type& endpoint) {
+    return accept_on<socket_at<Where>>(where, &endpoint);
   }
   /// As above, into a closed socket of the caller.
   detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
@@ -279,7 +294,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     return detail::launch(async_accept(), static_cast<Token&&>(token));
   }
   /// Accepts with one of the targets above: an executor, a context, a socket of the caller or an
-  /// endpoint. `token` takes (error_code, socket_type), with a socket of the caller (error_code).
+  /// endpoint. `token` takes what they complete with.
   template <class Target, class Token>
     requires(detail::accept_target<std::decay_t<Target>, endpoint_type> &&
              !std::is_same_v<std::decay_t<Token>, endpoint_type>)
@@ -302,12 +317,12 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   }
   /// As above, with a socket on `where`, an executor or a context.
   template <detail::accept_place Where>
-  socket_type accept(Where&& where, error_code& ec) {
+  socket_at<Where> accept(Where&& where, error_code& ec) {
     return accept_as(socket_on(where), ec);
   }
   /// As above, with a socket on `where`, and writes the peer's endpoint.
   template <detail::accept_place Where>
-  socket_type accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
+  socket_at<Where> accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
     return accept_as(socket_on(where), ec, &endpoint);
   }
   /// Accepts into a closed socket of the caller. Errors: already_open.
@@ -329,7 +344,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
       this->accept(args..., ec);
       detail::throw_if(ec, "accept");
     } else {
-      socket_type socket = this->accept(args..., ec);
+      auto socket = this->accept(args..., ec);
       detail::throw_if(ec, "accept");
       return socket;
     }
@@ -340,19 +355,18 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   template <class Socket, class Where>
   detail::accept_operation<Socket> accept_on(Where& where, endpoint_type* peer = nullptr) {
     if constexpr (std::is_base_of_v<io_context, Where>) {
-      if (&where != &context())
-        return {this->descriptor_, Socket(context(), this->object_executor()), peer, &where};
-      return {this->descriptor_, Socket(where), peer};
+      io_context* const elsewhere = &where != &context() ? &where : nullptr;
+      return {this->descriptor_, Socket(context()), peer, elsewhere};
     } else {
-      return {this->descriptor_, Socket(context(), any_io_executor(where)), peer};
+      return {this->descriptor_, Socket(context(), typename Socket::executor_type(where)), peer};
     }
   }
 
  private:
-  socket_type socket_on(io_context& other) { return socket_type(other); }
+  socket_at<io_context> socket_on(io_context& other) { return socket_at<io_context>(other); }
   template <detail::executor_like Other>
-  socket_type socket_on(const Other& executor) {
-    return socket_type(context(), any_io_executor(executor));
+  socket_at<Other> socket_on(const Other& executor) {
+    return socket_at<Other>(context(), executor);
   }
   void accept_into(detail::descriptor& slot, error_code& ec, endpoint_type* endpoint = nullptr) {
     detail::io_op op(detail::op_kind::accept, this->descriptor_,
@@ -365,7 +379,8 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
         detail::socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
     if (!ec && endpoint != nullptr) endpoint->resize(op.length);
   }
-  socket_type accept_as(socket_type socket, error_code& ec, endpoint_type* endpoint = nullptr) {
+  template <class Socket>
+  Socket accept_as(Socket socket, error_code& ec, endpoint_type* endpoint = nullptr) {
     accept_into(*socket.slot(), ec, endpoint);
     return socket;
   }

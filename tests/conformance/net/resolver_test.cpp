@@ -69,9 +69,23 @@ CONFORMANCE("a host has endpoints of both versions of IP, with the names that we
     CHECK(entry.service_name() == "80");
     const std::string kept = entry.host_name();
     CHECK(kept == "there");
+    CHECK(entry.host_name(std::allocator<char>()) == "there");
+    CHECK(entry.service_name(std::allocator<char>()) == "80");
   }
   CHECK(got.found.begin()->endpoint() == at(m.v6(), 80));
   CHECK(got.found.size() == 2);
+}
+
+CONFORMANCE("an entry is made without a lookup, and copies share its names") {
+  const tcp::endpoint endpoint(beck::ip::address_v4::loopback(), 8080);
+  const auto made = std::make_unique<tcp::resolver::results_type::value_type>(endpoint, "a host", "a service");
+  const auto copy = *made;
+  CHECK(copy.endpoint() == endpoint);
+  CHECK(copy.host_name() == "a host");
+  CHECK(copy.service_name() == "a service");
+  const tcp::resolver::results_type::value_type none;
+  CHECK(none.host_name().empty());
+  CHECK(none.service_name(std::allocator<char>()).empty());
 }
 
 CONFORMANCE("services have names") {

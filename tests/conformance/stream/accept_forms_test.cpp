@@ -91,7 +91,12 @@ CONFORMANCE("a context that derives from io_context is one wherever a context is
   CHECK(come(ctx, acceptor, two) == peer);
   CHECK(accepted == 2);
   come(ctx, acceptor, three);
-  CHECK(acceptor.accept(ctx).get_executor() == ctx.get_executor());
+  auto third = acceptor.accept(ctx);
+  static_assert(std::is_same_v<decltype(third)::executor_type, beck::io_context::executor_type>);
+  static_assert(std::is_same_v<decltype(third), tcp::acceptor::socket_at<beck::io_context&>>);
+  CHECK(third.get_executor() == ctx.get_executor());
+  const tcp::socket converted(std::move(third));
+  CHECK(converted.is_open());
   const tcp::endpoint fourth = come(ctx, acceptor, four);
   error_code ec;
   CHECK(acceptor.accept(ctx, peer, ec).is_open());
