@@ -4,6 +4,7 @@
 // error.hpp are the platform's.
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
+#include <atomic>
 #include <cerrno>
 #include <string>
 
@@ -72,9 +73,11 @@ union misc_category_storage {
 };
 constinit misc_category_storage misc_category_object;
 
+std::atomic<bool> exceptions_are_short(false);
+
 std::string describe(const char* operation, std::size_t transferred) {
   std::string text = operation;
-  if (transferred == 0) return text;
+  if (transferred == 0 || exceptions_are_short) return text;
   if (!text.empty()) text += ", ";
   return text + "after " + std::to_string(transferred) + " bytes";
 }
@@ -84,6 +87,7 @@ std::string describe(const char* operation, std::size_t transferred) {
 std::string describe(const char* operation, std::string_view subject) {
   constexpr std::size_t shown_max = 200;
   std::string text = operation;
+  if (exceptions_are_short) return text;
   text += *operation == '\0' ? "\"" : " \"";
   for (std::size_t i = 0; i < subject.size() && i < shown_max; ++i) {
     const char c = subject[i];
@@ -105,7 +109,7 @@ error_code detail::make_failure(int result) noexcept {
 // std::system_error prints its first text, ": " and the message; without an operation and bytes
 // there must be no leading ": ".
 io_error::io_error(const error_code& ec, const char* operation, std::size_t transferred)
-    : std::system_error(*operation == '\0' && transferred == 0
+    : std::system_error(*operation == '\0' && (transferred == 0 || exceptions_are_short)
                             ? std::system_error(ec)
                             : std::system_error(ec, describe(operation, transferred))),
       operation_(operation),
@@ -124,6 +128,15 @@ void detail::throw_error(const error_code& ec, const char* operation, std::size_
 void detail::throw_error(const error_code& ec, const char* operation, std::string_view subject) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
   throw io_error(ec, operation, subject);
+}
+
+void detail::throw_result(const result_error& error, std::size_t transferred) {
+  throw_error(error, exceptions_are_short ? "" : error.operation(), transferred);
+}
+
+bool detail::shorten_exceptions() noexcept {
+  exceptions_are_short = true;
+  return true;
 }
 
 }  // namespace beck

@@ -32,6 +32,7 @@ class Scenes:
         self.units_left_out = table.get("units_left_out", {})
         self.not_run = table.get("not_run", {})
         self.why = table.get("why", {})
+        self.asio_with = table.get("asio_with", {})
         self.of = {}  # name -> the entry
         for entry in table.get("scene", []):
             for name in entry["programs"]:
@@ -42,6 +43,13 @@ class Scenes:
     def reason_to_leave_out(self, name):
         """Returns why an example does not apply, or None."""
         return next((why for part, why in self.left_out.items() if part in name), None)
+
+    def asio_for(self, name, asio):
+        """Returns `asio` with the macros and libraries that an example needs."""
+        needs = next((needs for part, needs in self.asio_with.items() if part in name), [])
+        links = tuple(need for need in needs if need.startswith("-l"))
+        options = tuple(need for need in needs if need not in links)
+        return asio._replace(options=asio.options + options, links=asio.links + links)
 
 
 def find(folder, only):
@@ -65,7 +73,10 @@ class Measurement:
         self.built = {}  # (library, name) -> (program, error)
 
     def build(self, library, example):
-        self.built[library, example.name] = self.objects.build(example.sources, self.libraries[library])
+        chosen = self.libraries[library]
+        if library == "Asio":
+            chosen = self.scenes.asio_for(example.name, chosen)
+        self.built[library, example.name] = self.objects.build(example.sources, chosen)
 
     def judge(self, example):
         """Performs its scene. Returns backend -> None or the difference; or a sentence why it was not run."""

@@ -18,6 +18,7 @@ class Library(NamedTuple):
     includes: tuple
     links: tuple
     prelude: tuple = ()  # headers that come before each source
+    options: tuple = ()  # of the compiler
 
     @staticmethod
     def asio(folder):
@@ -56,7 +57,7 @@ class Compiler:
     def _options(self, library):
         return [*self.command, f"-std={self.standard}", "-w", "-fmax-errors=1" if "g++" in self.command[-1] and
                 "clang" not in self.command[-1] else "-ferror-limit=1", *(f"-I{folder}" for folder in library.includes),
-                *(part for header in library.prelude for part in ("-include", str(header)))]
+                *library.options, *(part for header in library.prelude for part in ("-include", str(header)))]
 
     @staticmethod
     def _run(command):

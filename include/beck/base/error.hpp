@@ -212,6 +212,13 @@ namespace detail {
 [[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation,
                                          std::string_view subject);
 
+/// Throws the error of an awaited result, of which `transferred` bytes moved. Requires an error.
+[[noreturn, gnu::cold]] void throw_result(const result_error& error, std::size_t transferred = 0);
+
+/// Makes the texts of exceptions as short as Asio's, in the whole program: without subjects and
+/// bytes, and those of awaited results without the operation. Returns true. Thread: any.
+bool shorten_exceptions() noexcept;
+
 }  // namespace detail
 
 }  // namespace beck

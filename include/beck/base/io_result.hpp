@@ -52,7 +52,7 @@ class [[nodiscard]] io_result<> {
   /// Throws io_error if there is an error.
   void value() const {
     if (error_) [[unlikely]]
-      detail::throw_error(error_, error_.operation());
+      detail::throw_result(error_);
   }
 
   result_error error_;  ///< public for structured bindings only; use error()
@@ -111,9 +111,9 @@ class [[nodiscard]] io_result<T> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      detail::throw_error(error_, error_.operation(), value_);
+      detail::throw_result(error_, value_);
     } else {
-      detail::throw_error(error_, error_.operation());
+      detail::throw_result(error_);
     }
   }
 
@@ -163,9 +163,9 @@ class [[nodiscard]] io_result<T, U> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      detail::throw_error(error_, error_.operation(), first_);
+      detail::throw_result(error_, first_);
     } else {
-      detail::throw_error(error_, error_.operation());
+      detail::throw_result(error_);
     }
   }
 

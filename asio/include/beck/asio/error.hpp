@@ -13,6 +13,11 @@ using beck::system_error;
 using std::error_category;
 using std::system_category;
 
+namespace facade {
+/// Exceptions say what Asio's say.
+inline const bool exceptions_are_short = beck::detail::shorten_exceptions();
+}  // namespace facade
+
 namespace error {
 
 using namespace beck::error;
