@@ -104,7 +104,7 @@ void group_run::request_and_leave(cancellation_type type) {
 void group_run::take_end(std::size_t index, cancellation_type asks) {
   BECK_ASSERT(ended_ < count_, "a member of a parallel group has ended twice");
   order_[ended_++] = index;
-  request_and_leave(!asked_ ? asks : cancellation_type::none);
+  request_and_leave((asks | asked_) != asked_ ? asks : cancellation_type::none);
 }
 
 void group_run::take_loss() {

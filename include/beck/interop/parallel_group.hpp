@@ -372,7 +372,8 @@ class [[nodiscard]] parallel_group {
   /// Starts the operations in their order, and completes when all have ended: with the order of
   /// their ends (std::array of their indices), then the results of the first, of the second, and so
   /// on. As soon as `condition`, called with the results of each end, returns more than
-  /// cancellation_type::none, the others get that request, once. Requires that it was not called
+  /// cancellation_type::none, the others get that request, once (not if a request from outside had
+  /// all of it). Requires that it was not called
   /// before.
   ///
   ///   auto [order, e1, n, e2] = co_await make_parallel_group(

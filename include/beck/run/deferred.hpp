@@ -79,18 +79,78 @@ class kept_initiation {
   [[no_unique_address]] Call call_;
 };
 
+/// As above, with the executor of an I/O object among the arguments.
+template <class Initiation, class Call>
+class placed_initiation : public kept_initiation<Initiation, Call> {
+ public:
+  template <class I>
+  placed_initiation(I&& initiation, Call&& call, any_io_executor executor)
+      : kept_initiation<Initiation, Call>(static_cast<I&&>(initiation), static_cast<Call&&>(call)),
+        executor_(static_cast<any_io_executor&&>(executor)) {}
+
+  any_io_executor get_executor() const { return executor_; }
+
+ private:
+  any_io_executor executor_;
+};
+
+/// An I/O object, or a reference or pointer to one.
+template <class T>
+concept object_with_executor = requires(const T& t) { any_io_executor(t.get_executor()); };
+template <class T>
+concept reference_to_object = requires(const T& t) {
+  requires object_with_executor<std::remove_cvref_t<decltype(t.get())>>;
+  requires std::is_lvalue_reference_v<decltype(t.get())>;
+};
+template <class T>
+concept pointer_to_object =
+    requires(const T& t) { requires object_with_executor<std::remove_cvref_t<decltype(*t)>>; };
+template <class T>
+concept argument_with_executor =
+    object_with_executor<T> || reference_to_object<T> || pointer_to_object<T>;
+
 namespace functions {
+
+/// Returns the executor of the first I/O object among `first` and `more`; an empty one if there is
+/// none.
+template <class First, class... More>
+any_io_executor executor_of_arguments(const First& first, const More&... more) {
+  if constexpr (object_with_executor<First>) {
+    return any_io_executor(first.get_executor());
+  } else if constexpr (reference_to_object<First>) {
+    return any_io_executor(first.get().get_executor());
+  } else if constexpr (pointer_to_object<First>) {
+    if (first != nullptr) return any_io_executor(first->get_executor());
+  }
+  if constexpr (sizeof...(More) > 0) {
+    return functions::executor_of_arguments(more...);
+  } else {
+    return any_io_executor();
+  }
+}
 
 template <class Signature, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
+  using start_type = std::decay_t<Initiation>;
+  any_io_executor executor;
+  constexpr bool is_placed = !requires(const start_type& i) { i.get_executor(); } &&
+                             (argument_with_executor<std::decay_t<Args>> || ...);
+  if constexpr (is_placed) executor = functions::executor_of_arguments(args...);
   auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](
-                  std::decay_t<Initiation>&& start, auto&& handler) mutable {
-    return static_cast<std::decay_t<Initiation>&&>(start)(
+                  start_type&& start, auto&& handler) mutable {
+    return static_cast<start_type&&>(start)(
         static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
   };
-  using launch = kept_initiation<std::decay_t<Initiation>, decltype(call)>;
-  return deferred_operation<Signature, launch>(
-      launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call)));
+  if constexpr (is_placed) {
+    using launch = placed_initiation<start_type, decltype(call)>;
+    return deferred_operation<Signature, launch>(
+        launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call),
+               static_cast<any_io_executor&&>(executor)));
+  } else {
+    using launch = kept_initiation<start_type, decltype(call)>;
+    return deferred_operation<Signature, launch>(
+        launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call)));
+  }
 }
 
 }  // namespace functions
