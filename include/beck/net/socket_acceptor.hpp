@@ -155,9 +155,9 @@ concept accept_place =
     (executor_like<std::remove_cvref_t<T>> && !std::is_same_v<std::remove_cvref_t<T>, deferred_t>);
 /// The executor type of a socket that is accepted on a context or an executor.
 template <class Where>
-struct executor_at : std::type_identity<Where> {};
+struct accept_executor : std::type_identity<Where> {};
 template <std::derived_from<io_context> Where>
-struct executor_at<Where> : std::type_identity<io_context::executor_type> {};
+struct accept_executor<Where> : std::type_identity<io_context::executor_type> {};
 
 /// An argument of async_accept besides a token.
 template <class T, class Endpoint>
@@ -183,7 +183,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// of its executor, and convert to socket_type.
   template <class Where>
   using socket_at = basic_stream_socket<
-      Protocol, typename detail::executor_at<std::remove_cvref_t<Where>>::type>;
+      Protocol, typename detail::accept_executor<std::remove_cvref_t<Where>>::type>;
   /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
