@@ -10,6 +10,7 @@ start ACTOR [ARGUMENT...]    ready PORT|PATH             connect NAME tcp|udp PO
 type ACTOR TEXT              feed ACTOR PATH             listen NAME tcp|udp PORT, accept NAME LISTENER
 await ACTOR TEXT             finish ACTOR                send NAME TEXT, receive NAME BYTES|line|all
 end ACTOR [SIGNAL]           write PATH TEXT, show PATH  drop NAME (it sends no more), close NAME
+host NAME ADDRESS (in a private scene)
 
 `feed` types a file. `finish` closes the actor's input and waits for its end, `end` sends it SIGTERM and waits.
 
@@ -45,6 +46,7 @@ class Scene:
         self.deadline = time.monotonic() + job["limit_s"]
         self.processes, self.sockets, self.said = {}, {}, []
         self.port = job["port"] or free_port()
+        self.private = job["private"]
 
     def play(self, steps):
         """Performs the steps. Returns None, or which one failed."""
@@ -52,7 +54,7 @@ class Scene:
             verb, *arguments = (unescape(word) for word in shlex.split(line.replace("{port}", str(self.port))))
             try:
                 getattr(self, f"do_{verb}")(*arguments)
-            except (Failed, OSError, subprocess.TimeoutExpired) as error:
+            except (Failed, OSError, subprocess.SubprocessError) as error:
                 return f"{line}: {error}"
         return None
 
@@ -95,6 +97,13 @@ class Scene:
 
     def do_pause(self, seconds):
         time.sleep(float(seconds))
+
+    def do_host(self, name, address):
+        if not self.private:
+            raise Failed("the machine does not let us make a private scene")
+        hosts = self.folder / ".hosts"
+        hosts.write_text(f"{address} {name}\n{Path('/etc/hosts').read_text()}")
+        subprocess.run(["mount", "--bind", hosts, "/etc/hosts"], check=True)
 
     def do_ready(self, where):
         self._until(lambda: is_bound(where), "nothing listens there")
