@@ -12,17 +12,12 @@
 #include <cassert>
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <future>
-#include <iostream>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <ostream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
