@@ -56,6 +56,16 @@ struct counting_allocator {
   int* count;
 };
 
+/// A handler around another one, which has its properties by `associator`.
+template <class Inner>
+struct logged {
+  Inner inner;
+  template <class... A>
+  void operator()(A&&... results) {
+    inner(std::forward<A>(results)...);
+  }
+};
+
 /// A token whose result is the number of arguments that came, in a word of the caller.
 struct note_count {
   std::size_t* to;
@@ -88,6 +98,17 @@ struct associated_cancellation_slot<traits_test::handler, Fallback> {
   using type = cancellation_slot;
   static type get(const traits_test::handler& h, const Fallback& = Fallback()) noexcept {
     return h.slot;
+  }
+};
+
+template <template <class, class> class Associator, class Inner, class Fallback>
+struct associator<Associator, traits_test::logged<Inner>, Fallback> : Associator<Inner, Fallback> {
+  using type = typename Associator<Inner, Fallback>::type;
+  static type get(const traits_test::logged<Inner>& handler) noexcept {
+    return Associator<Inner, Fallback>::get(handler.inner);
+  }
+  static type get(const traits_test::logged<Inner>& handler, const Fallback& fallback) noexcept {
+    return Associator<Inner, Fallback>::get(handler.inner, fallback);
   }
 };
 
@@ -161,6 +182,37 @@ CONFORMANCE_ON(::beck::test::kernel,
   context.run();
   CHECK(order == "sc");
   CHECK(allocated > 0);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "a specialised associator answers all queries of a handler") {
+  asio::io_context context(context_options());
+  const strand inside = asio::make_strand(context.get_executor());
+  int allocated = 0;
+  std::string order;
+  asio::cancellation_signal signal;
+  using outer = logged<logged<handler>>;
+  static_assert(std::is_same_v<asio::associated_executor_t<outer>, strand>);
+  static_assert(std::is_same_v<asio::associated_executor<outer>::type, strand>);
+  const outer h{{{&inside, &allocated, signal.slot(), &order}}};
+  CHECK(asio::get_associated_executor(h) == inside);
+  CHECK(asio::get_associated_cancellation_slot(h) == signal.slot());
+  asio::steady_timer timer(context, asio::chrono::hours(1));
+  timer.async_wait(asio::append(h));
+  asio::post(context, [&] { signal.emit(asio::cancellation_type::all); });
+  context.run();
+  CHECK(order == "sc");
+  CHECK(allocated > 0);
+
+  const auto plain = [](asio::error_code) {};
+  using around_plain = logged<std::decay_t<decltype(plain)>>;
+  static_assert(!beck::detail::has_associated_executor<around_plain>);
+  static_assert(!beck::detail::has_immediate_executor<around_plain>);
+  static_assert(!beck::detail::has_immediate_executor<outer>);
+  CHECK(asio::get_associated_executor(around_plain{plain}, inside) == inside);
+  using immediate = asio::immediate_executor_binder<std::decay_t<decltype(plain)>, strand>;
+  static_assert(beck::detail::has_immediate_executor<logged<immediate>>);
+  CHECK(asio::get_associated_immediate_executor(
+            logged<immediate>{asio::bind_immediate_executor(inside, plain)}) == inside);
 }
 
 TEST_CASE("handlers without a specialised trait answer as they do in beck") {

@@ -49,6 +49,41 @@ struct associated_cancellation_slot
                                                           std::declval<const Fallback&>()));
 };
 
+/// All properties of handlers of type T. A program may specialise it, with `get()` as that of
+/// Associator, which is one of the traits above.
+template <template <class, class> class Associator, class T, class Fallback, class = void>
+struct associator {};
+
+namespace facade {
+
+struct no_answer {};
+/// Whether a program has specialised associator for T, and it has an answer to this query.
+template <template <class, class> class Trait, class Query, class T>
+concept associated_by_program =
+    !requires(const T& handler) { Query::ask(handler); } && requires(const T& handler) {
+      associator<Trait, T, no_answer>::get(handler);
+      requires !std::is_same_v<typename associator<Trait, T, no_answer>::type, no_answer>;
+    };
+
+}  // namespace facade
+
+template <class T, class Fallback>
+  requires facade::associated_by_program<associated_executor, beck::detail::executor_query, T>
+struct associated_executor<T, Fallback> : associator<associated_executor, T, Fallback> {};
+template <class T, class Fallback>
+  requires facade::associated_by_program<associated_immediate_executor,
+                                         beck::detail::immediate_executor_query, T>
+struct associated_immediate_executor<T, Fallback>
+    : associator<associated_immediate_executor, T, Fallback> {};
+template <class T, class Fallback>
+  requires facade::associated_by_program<associated_allocator, beck::detail::allocator_query, T>
+struct associated_allocator<T, Fallback> : associator<associated_allocator, T, Fallback> {};
+template <class T, class Fallback>
+  requires facade::associated_by_program<associated_cancellation_slot,
+                                         beck::detail::cancellation_slot_query, T>
+struct associated_cancellation_slot<T, Fallback>
+    : associator<associated_cancellation_slot, T, Fallback> {};
+
 using beck::associated_allocator_t;
 using beck::associated_executor_t;
 /// The type of get_associated_immediate_executor().
