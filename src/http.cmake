@@ -42,6 +42,7 @@ beck_library(beck_http
     http/server/connection_room.cpp
     http/server/connection_stream.cpp
     http/server/connection_tunnel.cpp
+    http/server/error_page.cpp
     http/server/exchange_report.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
@@ -54,6 +55,7 @@ beck_library(beck_http
     http/server/posix_listener.cpp
     http/server/request.cpp
     http/server/request_body.cpp
+    http/server/request_id.cpp
     http/server/request_side.cpp
     http/server/response.cpp
     http/server/response_file.cpp
@@ -77,8 +79,10 @@ beck_library(beck_http
     http/content_coding.hpp
     http/date.hpp
     http/entity_tag.hpp
+    http/error_page.hpp
     http/exchange.hpp
     http/exchange_record.hpp
+    http/failure.hpp
     http/field.hpp
     http/handler.hpp
     http/head.hpp
@@ -95,6 +99,7 @@ beck_library(beck_http
     http/range.hpp
     http/refusal.hpp
     http/request.hpp
+    http/request_id.hpp
     http/response.hpp
     http/route.hpp
     http/router.hpp

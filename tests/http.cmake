@@ -30,6 +30,7 @@ beck_test(http_tests SOURCES
   http/cost_test.cpp
   http/date_test.cpp
   http/entity_tag_test.cpp
+  http/error_page_test.cpp
   http/early_response_test.cpp
   http/eviction_test.cpp
   http/file_response_test.cpp

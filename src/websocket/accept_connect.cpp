@@ -17,12 +17,10 @@ using http::field;
 
 /// Answers a request that is refused.
 void refuse(http::response& response, const detail::upgrade_check& why) {
-  response.status(why.answer);
   if (why.answer == http::status::upgrade_required)
     response.set(field::upgrade, "websocket").set(field::sec_websocket_version, "13");
   if (why.answer == http::status::method_not_allowed) response.set(field::allow, "GET");
-  response.set(field::content_type, "text/plain; charset=utf-8");
-  response.send(why.error.message() + ".\n");
+  response.fail(why.answer, why.error.message() + ".");
 }
 
 /// Returns whether a field belongs to the handshake: only the library writes those.

@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, HTTPSConnection, IncompleteRead
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -231,6 +231,39 @@ class GuardedSite(unittest.TestCase):
                 self.assertEqual(site.wait(LIMIT_S), 0)
                 self.assertEqual(lines, ["1 /health 200", "2 /me 401", "3 /me 200", "4  404", "5 /notes/{name} 200",
                                          "6 /notes/{name} 201", "7  413", "8 /notes/{name} 401"])
+
+
+class ErrorPages(unittest.TestCase):
+    def ask(self, port, text):
+        with programs_test.connect(port) as client:
+            client.sendall(text)
+            response = HTTPResponse(client)
+            response.begin()
+            return response.status, response.getheader("Content-Type"), response.read().decode()
+
+    def test_each_error_has_the_page_of_the_program(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), programs_test.program("error_pages", 0, backend=backend) as running:
+                site, port = running
+                end = b" HTTP/1.1\r\nHost: a\r\nX-Request-ID: 7\r\n\r\n"
+                for text, status, said in (
+                        (b"GET /none" + end, 404, "not found"),
+                        (b"PUT /" + end, 405, "the method is not allowed here"),
+                        (b"POST /orders" + end, 409, "sorry, there are no more of these"),
+                        (b"POST /bills" + end, 500, "the handler failed"),
+                        (b"GET /bills/none" + end, 404, "there is no such bill"),
+                        (b"GET /%00" + end, 400, "a control character in the path"),
+                        (b"nothing\r\n\r\n", 400, "the request line is not"),
+                ):
+                    with self.subTest(text=text):
+                        got, kind, body = self.ask(port, text)
+                        self.assertEqual((got, kind), (status, "text/html; charset=utf-8"))
+                        self.assertIn(f"<h1>{status}</h1>", body)
+                        self.assertIn(said, body)
+                self.assertEqual(self.ask(port, b"GET /" + end)[::2], (200, "hello\n"))
+                site.send_signal(signal.SIGTERM)
+                self.assertEqual(site.stdout.read(), "7: the printer is on fire\n")
+                self.assertEqual(site.wait(LIMIT_S), 0)
 
 
 if __name__ == "__main__":

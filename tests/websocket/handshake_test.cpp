@@ -82,6 +82,18 @@ CONFORMANCE("websocket: a good request is answered, with the fields of the handl
   CHECK(a.ask({.more = "Content-Length: 0\r\n"}).starts_with("HTTP/1.1 101 "));  // no body
 }
 
+CONFORMANCE("websocket: a refused request has the program's error page") {
+  asked a;
+  a.s.server.on_error_page(
+      [](http::error_page& page) { page.body("text/test", "page: " + std::string(page.text()) + '\n'); });
+  const std::string response = a.ask({.upgrade = ""});
+  CHECK(response.starts_with("HTTP/1.1 426 "));
+  CHECK(has(response, "Upgrade: websocket\r\n"));
+  CHECK(has(response, "Content-Type: text/test\r\n"));
+  REQUIRE(!a.ends.empty());
+  CHECK(has(response, "\r\n\r\npage: " + a.ends.back().message() + "."));
+}
+
 CONFORMANCE("websocket: every other request is refused with its status and its reason") {
   asked a;
   const struct {

@@ -24,6 +24,8 @@ struct exchange_record {
   /// The address of the client, as request::client_address(); the peer's address if there is no
   /// head.
   ip::address client;
+  /// The id of the request, as request::id(). Valid during the call.
+  std::string_view id;
   /// The status of the response; 0 if there was none, but 400 if the client has cut its body short.
   unsigned status = 0;
   std::uint64_t request_bytes = 0;   ///< of the request's body that were received
@@ -31,8 +33,8 @@ struct exchange_record {
   duration time;                     ///< from the end of the head to the end of the handler
   refusal why = refusal::none;       ///< the reason if the message was refused
   bool cut = false;                  ///< the response was begun, and not completed
-  /// The exception of the handler, or a std::logic_error if it ended without a response. It tells a
-  /// 500 of the program from a 500 of the server.
+  /// The exception of the handler, which may be a failure, or a std::logic_error if it ended without
+  /// a response. It tells a 500 of the program from a 500 of the server.
   std::exception_ptr thrown;
 };
 

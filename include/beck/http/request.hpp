@@ -21,6 +21,7 @@ class request;
 namespace detail {
 
 struct exchange_state;
+struct page_draft;
 
 /// Returns the state of the exchange, in which routers keep their results.
 exchange_state& state_of(const request& q) noexcept;
@@ -116,6 +117,9 @@ class request {
   /// Returns the decoded part of the path that the pattern of the route calls `name`; an empty text
   /// if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  /// Returns the id that the middleware request_id has given to the request; an empty text without
+  /// it.
+  std::string_view id() const noexcept;
   /// Returns the route that was chosen before the first middleware ran.
   route_view route() const noexcept { return route_view(*state_); }
   /// Returns the endpoint of the peer. An IPv4 address stays one also if it came to a socket for
@@ -153,6 +157,7 @@ class request {
  private:
   friend class exchange;
   friend struct detail::exchange_state;
+  friend struct detail::page_draft;
   friend detail::exchange_state& detail::state_of(const request& q) noexcept;
   request(const request&) = default;
   request& operator=(const request&) = default;

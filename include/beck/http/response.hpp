@@ -162,6 +162,14 @@ class response {
   /// after an earlier send() or write; std::bad_alloc. Never blocks.
   void send(std::string_view body = {});
 
+  /// Sends an error page with this status, see server::on_error_page(). Keeps the fields that are
+  /// set, but Content-Type; drops content_length(). `text`: a sentence for the client without a line
+  /// end; the reason of the status if it is empty. Throws std::invalid_argument unless
+  /// 400 <= status <= 599; else as send().
+  void fail(unsigned status, std::string_view text = {});
+  /// As above, with the name of the status.
+  void fail(http::status s, std::string_view text = {}) { fail(number_of(s), text); }
+
   /// Writes a part of the body. Completes with (error_code, std::size_t): the bytes taken, at least
   /// one. They are sent when the handler next waits, or once 64 KiB are queued; the write then
   /// waits until the peer takes some. Errors: broken_pipe if the connection is gone; message_size

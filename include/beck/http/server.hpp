@@ -6,6 +6,7 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/http/error_page.hpp>
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
@@ -46,21 +47,21 @@ namespace detail {
 struct server_handle;
 class serving_program;
 
-/// A function that takes records, of any type.
-template <class Record>
-struct record_sink {
+/// A function of the program that takes an argument, such as a reference to a record.
+template <class Argument>
+struct server_callback {
   void* object = nullptr;
-  void (*function)(void* object, const Record& record) = nullptr;
+  void (*function)(void* object, Argument argument) = nullptr;
   void (*deleter)(void* object) noexcept = nullptr;
 
-  void call(const Record& record) const { function(object, record); }
+  void call(Argument argument) const { function(object, argument); }
   void destroy() const noexcept { deleter(object); }
-  /// Returns a sink with `given` inside.
+  /// Returns one with `given` inside.
   template <class Function>
-  static record_sink of(Function&& given) {
+  static server_callback of(Function&& given) {
     using kept = std::decay_t<Function>;
     return {new kept(static_cast<Function&&>(given)),
-            [](void* self, const Record& record) { (*static_cast<kept*>(self))(record); },
+            [](void* self, Argument argument) { (*static_cast<kept*>(self))(argument); },
             [](void* self) noexcept { delete static_cast<kept*>(self); }};
   }
 };
@@ -133,13 +134,28 @@ class server {
   /// the server; it must not throw, and not block. Default: none. Throws std::bad_alloc.
   template <class Function>
   void on_finish(Function&& function) {
-    report_to(detail::record_sink<exchange_record>::of(static_cast<Function&&>(function)));
+    using callback = detail::server_callback<const exchange_record&>;
+    report_to(callback::of(static_cast<Function&&>(function)));
+  }
+  /// Calls `function(error_page&)` for each response with an error that the library makes: refused
+  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions of
+  /// handlers, and what handlers send with response::fail() or throw as a failure. It may replace
+  /// the body, the type, the status and fields, before the functions of before_head() run. It is
+  /// also called for exceptions that come too late for a response, see error_page::has_begun().
+  /// Called on the thread of the connection: with several contexts on several at once. It must not
+  /// block. If it throws, the response has the library's text, and the exception is a line in the
+  /// log. Copied or moved into the server; replaces an earlier one. Default: none, so each has the
+  /// library's text, as text/plain. Throws std::bad_alloc.
+  template <class Function>
+  void on_error_page(Function&& function) {
+    make_pages_with(detail::server_callback<error_page&>::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(const handshake_record&)` for each handshake of a layer that has failed; else
   /// as on_finish().
   template <class Function>
   void on_handshake_failed(Function&& function) {
-    report_to(detail::record_sink<handshake_record>::of(static_cast<Function&&>(function)));
+    using callback = detail::server_callback<const handshake_record&>;
+    report_to(callback::of(static_cast<Function&&>(function)));
   }
 
   /// Serves on the context that awaits this until stop() is called or the awaiting scope is
@@ -169,8 +185,9 @@ class server {
   server_stats stats() const noexcept;
 
  private:
-  void report_to(const detail::record_sink<exchange_record>& sink);
-  void report_to(const detail::record_sink<handshake_record>& sink);
+  void report_to(const detail::server_callback<const exchange_record&>& observer);
+  void report_to(const detail::server_callback<const handshake_record&>& observer);
+  void make_pages_with(const detail::server_callback<error_page&>& function) noexcept;
   friend class detail::serving_program;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
   void listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family);

@@ -77,7 +77,7 @@ task<> send_listing(file_call call, const std::string& name) {
   response& r = call.r;
   if (call.open.listings == listings_max) {
     r.set(field::retry_after, "1");
-    say(r, status::service_unavailable, "too many folders are being listed\n");
+    r.fail(status::service_unavailable, "too many folders are being listed");
     co_return;
   }
   const counted_listing counted(call.open.listings);

@@ -124,7 +124,7 @@ task<> send_body(file_call call, file_object& file, std::uint64_t size, std::str
       co_return;
     case range_status::unsatisfiable:
       r.set(field::content_range, content_range_text(size));
-      say(r, status::range_not_satisfiable, "the file has no such range\n");
+      r.fail(status::range_not_satisfiable, "the file has no such range");
       co_return;
     case range_status::partial:
       break;
@@ -183,7 +183,7 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
   const condition_result found = evaluate_conditions(call.q.head(), state, seconds_of(now));
   switch (found.status) {
     case condition_status::precondition_failed:
-      say(r, http::status::precondition_failed, "the file is another version\n");
+      r.fail(http::status::precondition_failed, "the file is another version");
       co_return;
     case condition_status::not_modified:
       r.status(http::status::not_modified).send();

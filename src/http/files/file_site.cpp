@@ -69,11 +69,6 @@ std::string_view file_settings::type_of(std::string_view name) const noexcept {
   return media_type_of(name);
 }
 
-void say(response& r, status what, std::string_view text) {
-  r.status(what).set(field::content_type, "text/plain; charset=utf-8");
-  r.send(text);
-}
-
 bool is_absence(const error_code& ec) noexcept {
   using std::errc;
   for (const errc one :
@@ -88,15 +83,15 @@ bool is_absence(const error_code& ec) noexcept {
 void say_error(response& r, const error_code& ec) {
   using std::errc;
   if (is_absence(ec)) {
-    say(r, status::not_found, "not found\n");
+    r.fail(status::not_found, "not found");
   } else if (ec == errc::permission_denied || ec == errc::operation_not_permitted) {
-    say(r, status::forbidden, "not permitted\n");
+    r.fail(status::forbidden, "not permitted");
   } else if (ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||
              ec == errc::not_enough_memory || ec == errc::resource_unavailable_try_again) {
     r.set(field::retry_after, "1");
-    say(r, status::service_unavailable, "too much is open now\n");
+    r.fail(status::service_unavailable, "too much is open now");
   } else {
-    say(r, status::internal_server_error, "the file cannot be read\n");
+    r.fail(status::internal_server_error, "the file cannot be read");
   }
 }
 

@@ -102,9 +102,7 @@ struct file_call {
   response& r;
 };
 
-/// Responds with a status and a line of text.
-void say(response& r, status what, std::string_view text);
-/// Responds with the status that fits an error of opening or reading a file.
+/// Responds with an error page, with the status that fits an error of opening or reading a file.
 void say_error(response& r, const error_code& ec);
 /// Returns whether an error means that there is no such file.
 bool is_absence(const error_code& ec) noexcept;

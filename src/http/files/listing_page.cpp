@@ -38,23 +38,6 @@ constexpr std::string_view style =
     "p{color:var(--dim)}"
     "@media(max-width:36rem){th:last-child,td:last-child{display:none}th,td{padding:.6rem .5rem}}";
 
-/// Returns the length of the UTF-8 character at the beginning of `text`; 0 if it is invalid.
-std::size_t character_bytes(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  for (std::size_t i = 1; i < bytes; ++i)
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  const unsigned next = byte(1);
-  const bool is_bad = (first == 0xE0 && next < 0xA0) || (first == 0xED && next > 0x9F) ||
-                      (first == 0xF0 && next < 0x90) || (first == 0xF4 && next > 0x8F);
-  return is_bad ? 0 : bytes;
-}
-
 std::string_view escape_of(char c) noexcept {
   switch (c) {
     case '&':
@@ -70,11 +53,6 @@ std::string_view escape_of(char c) noexcept {
     default:
       return {};
   }
-}
-
-bool is_unreserved(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
 }
 
 /// Returns the path with a link to each folder above: "/ a / b /".

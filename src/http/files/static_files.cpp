@@ -40,8 +40,7 @@ void say_methods(request& q, response& r) {
     r.status(status::no_content).send();
   } else {
     const bool is_known = q.method() != method::other;
-    say(r, is_known ? status::method_not_allowed : status::not_implemented,
-        "files are only read\n");
+    r.fail(is_known ? status::method_not_allowed : status::not_implemented, "files are only read");
   }
 }
 
@@ -52,7 +51,8 @@ void redirect_to_slash(request& q, response& r) {
   target += '/';
   if (!q.query().empty()) target.append("?").append(q.query());
   r.set(field::location, target);
-  say(r, status::moved_permanently, "the folder has a slash at its end\n");
+  r.status(status::moved_permanently).set(field::content_type, "text/plain; charset=utf-8");
+  r.send("the folder has a slash at its end\n");
 }
 
 /// Returns the open folder of the request's context. The first call opens it, and may block on the
@@ -74,7 +74,7 @@ task<> answer_file(file_call call, std::string name) {
   } else if (file.status.kind == file_kind::directory) {
     redirect_to_slash(call.q, call.r);
   } else if (file.status.kind != file_kind::regular) {
-    say(call.r, status::not_found, "not found\n");
+    call.r.fail(status::not_found, "not found");
   } else {
     co_await send_found_file(call, name, file.file, file.status);
   }
@@ -101,7 +101,7 @@ task<> answer_folder(file_call call, std::string folder) {
     if (folder.empty()) folder = ".";
     co_await send_listing(call, folder);
   } else {
-    say(call.r, status::not_found, "not found\n");
+    call.r.fail(status::not_found, "not found");
   }
 }
 
@@ -203,7 +203,7 @@ task<> static_files::operator()(request& q, response& r) const {
   if (!match.has_path()) {
     const path_error refused = match.decode(q.path());
     if (refused != path_error::none) {
-      say(r, status::bad_request, std::string(text_of(refused)) + '\n');
+      r.fail(status::bad_request, text_of(refused));
       co_return;
     }
   }
@@ -213,7 +213,7 @@ task<> static_files::operator()(request& q, response& r) const {
     co_return;
   }
   if (is_hidden(path)) {
-    say(r, status::not_found, "not found\n");
+    r.fail(status::not_found, "not found");
     co_return;
   }
   error_code ec;

@@ -50,7 +50,7 @@ inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t bod
   return {};
 }
 
-/// Returns the reason in words, with the limit. `body_bytes` is the limit of the body; `by_route`:
+/// Returns the reason in words, with the limit, without a line end. `body_bytes` is the limit of the body; `by_route`:
 /// a setting of its route.
 inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes,
                                 bool by_route) {
@@ -58,7 +58,6 @@ inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t
   text += text_of(why);
   const std::string limit = limit_of(why, bounds, body_bytes, by_route);
   if (!limit.empty()) text += " (limit: " + limit + ')';
-  text += '\n';
   return text;
 }
 

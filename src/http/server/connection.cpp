@@ -179,14 +179,15 @@ void connection::refuse(refusal why) {
   if (x.body_refusal == refusal::none) {  // of the head only the reason is known
     x.drop_text();
     x.head.clear();
+    active_->response.clear();
   }
-  active_->response.clear();
   active_->response.close = true;
-  responses_.answer(status_of(why), text_of_refusal(why));
+  const std::string text = text_of_refusal(why);
+  responses_.answer({status_of(why), text, why});
   if (handlers_.has_observer()) handlers_.report(why);
 }
 
-/// Returns the body of the response to a message that is refused.
+/// Returns the text of the page for a message that is refused.
 std::string connection::text_of_refusal(refusal why) const {
   const incoming_request& x = active_->request;
   return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route);
@@ -195,11 +196,11 @@ std::string connection::text_of_refusal(refusal why) const {
 void connection::refuse_body() {
   const refusal why = active_->request.body_refusal;
   BECK_ASSERT(why != refusal::none, "a body is refused without a reason");
-  response r = active_->make_response();
-  r.status(status_of(why)).set(field::content_type, "text/plain; charset=utf-8").close();
+  active_->response.close = true;
   active_->handler.refused = why;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
-  r.send(text_of_refusal(why));
+  const std::string text = text_of_refusal(why);
+  active_->fail({status_of(why), text, why});
 }
 
 void connection::serve_no_more() noexcept {

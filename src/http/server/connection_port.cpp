@@ -57,6 +57,10 @@ void connection_port::refuse_body() { connection_.refuse_body(); }
 
 // --- the response
 
+void connection_port::change_page(error_page& page) const {
+  connection_.server_worker().server().change_page(page);
+}
+
 void connection_port::send(std::string_view body) { connection_.responses().send(body); }
 
 bool connection_port::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {

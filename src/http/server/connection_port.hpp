@@ -28,6 +28,7 @@ class connection_port final : public exchange_port {
   bool lower_bound(std::uint64_t bytes_max) noexcept override;
   void refuse_body() override;
 
+  void change_page(error_page& page) const override;
   void send(std::string_view body) override;
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec) override;
   void wait_for_room(const_buffer data, response_write::handler done) noexcept override;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <beck/base/buffer.hpp>
+#include <beck/http/error_page.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
@@ -39,11 +40,14 @@ class exchange_port {
   /// Lowers the bound of the body, which a router inside the handler has found. Returns false if
   /// the body is too long.
   virtual bool lower_bound(std::uint64_t bytes_max) noexcept = 0;
-  /// Responds to a request whose body is too long, and keeps the fields that are set. The
+  /// Responds to a request whose body is too long with an error page, and keeps the fields that are set. The
   /// connection, or the stream, ends with this response. Throws as response::status().
   virtual void refuse_body() = 0;
 
   // --- the response
+  /// Lets the program change an error page; see server::on_error_page(). Throws what its function
+  /// throws.
+  virtual void change_page(error_page& page) const = 0;
   virtual void send(std::string_view body) = 0;
   /// Takes a part of the body. Returns false if the handler has to wait for room.
   virtual bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec) = 0;

@@ -38,15 +38,19 @@ std::string what_of(const std::exception_ptr& thrown) {
 /// has gone, or if its body was refused.
 void handler_run::log_failure(const std::exception_ptr& thrown) noexcept {
   const connection_exchange& x = connection_.active();
-  const bool is_silent = !x.response.has_begun() && !x.response.touched;
-  if (thrown == nullptr && !is_silent) return;
+  if (thrown == nullptr && !x.response.is_silent()) return;
   if (connection_.is_lost() || is_excused() || x.request.body_refusal != refusal::none) return;
+  if (!x.response.has_begun() && as_failure(thrown) != nullptr) return;
+  x.log(thrown);
+}
+
+void exchange_state::log(const std::exception_ptr& thrown) const noexcept {
   try {
     std::string line("http: ");
-    line.append(x.request.head.method_text()).append(" ");
-    append_printable(line, split_target(x.request.head.target()).path);  // a query may have secrets
+    if (head.bytes() != 0) line.append(head.method_text()).append(" ");
+    append_printable(line, split_target(head.target()).path);  // a query may have secrets
     append_printable(line.append(": "), what_of(thrown));
-    log_line(connection_.executor(), line.c_str());
+    log_line(port.executor(), line.c_str());
   } catch (...) {
     return;  // no memory for the line
   }
@@ -60,6 +64,7 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
   record.client = connection_.peer.address();
   if (x.request.head.bytes() != 0) {
     record.request = &x.request.head;
+    record.id = id_of(x);
     record.client = server.client_address(x.request.head, record.client, connection_.is_local);
     record.request_bytes = x.request.decoder.bytes();
     record.time = steady_now() - time_point(duration(x.handler.began));

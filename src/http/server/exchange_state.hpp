@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <beck/base/assert.hpp>
@@ -21,6 +23,7 @@
 #include "http/server/head_hooks.hpp"
 #include "http/server/kept_values.hpp"
 #include "http/server/layer_run.hpp"
+#include "http/server/page_draft.hpp"
 #include "http/server/route_match.hpp"
 
 namespace beck::http::detail {
@@ -78,6 +81,8 @@ struct response_state {
   bool close = false;   ///< the connection ends after this response
 
   bool has_begun() const noexcept { return stage != response_stage::unsent; }
+  /// Returns whether the handler has not responded in any way.
+  bool is_silent() const noexcept { return !has_begun() && !touched; }
   /// Throws std::logic_error if the head was sent.
   void require_no_head() const;
   /// Returns whether content_length() was called, or the body is a file.
@@ -109,6 +114,19 @@ struct exchange_state {
   /// Calls a handler with an exchange object, which it may keep. Throws what it throws, and
   /// std::logic_error if there is such an object already.
   void give(void* to, void (*call)(void* handler, http::exchange&& x));
+  // --- error pages (error_page.cpp)
+  /// Puts an error page in place of the status of the response, its type and its body, which is
+  /// returned. Keeps its other fields. Throws std::length_error if the fields leave no room for the
+  /// type; std::bad_alloc.
+  std::string put_page(const page_cause& cause);
+  /// See response::fail().
+  void fail(const page_cause& cause);
+  /// Passes an exception that comes too late for a response to the program's function.
+  void show_late(const std::exception_ptr& thrown) noexcept;
+  /// Writes a line to the log of the context: the request, and an exception, or that there was no
+  /// response if it is nullptr.
+  void log(const std::exception_ptr& thrown) const noexcept;
+
   /// Drops what middlewares and handlers have left in an exchange that has ended.
   void forget() noexcept {
     hooks.clear();
@@ -122,5 +140,8 @@ struct exchange_state {
   head_hooks hooks;
   kept_values values;
 };
+
+/// Returns the id of a request; an empty text if it has none (request_id.cpp).
+std::string_view id_of(const exchange_state& of) noexcept;
 
 }  // namespace beck::http::detail

@@ -55,22 +55,20 @@ route_choice handler_run::choose() {
 
 std::exception_ptr handler_run::call_plain(const route_choice& chosen) {
   // The record needs the head; a handler may begin to read a body, which has to begin the input.
-  bool is_kept =
-      has_observer() || connection_.active().request.head.framing() != body_framing::none;
+  connection_exchange& x = connection_.active();
+  const bool is_kept = has_observer() || x.request.head.framing() != body_framing::none;
   if (is_kept) connection_.requests().copy_head();
-  request q = connection_.active().make_request();
-  response r = connection_.active().make_response();
+  request q = x.make_request();
+  response r = x.make_response();
   std::exception_ptr thrown;
   try {
     chosen.table->plain(chosen.handler, q, r);
   } catch (...) {
     thrown = std::current_exception();
   }
-  if (!is_kept && !connection_.active().hooks.empty()) {  // they get the request later
-    connection_.requests().copy_head();
-    is_kept = true;
-  }
-  if (!is_kept) log_failure(thrown);  // while the text of the head exists
+  const bool is_needed =
+      thrown != nullptr || x.response.is_silent() || !x.hooks.empty();  // in end()
+  if (!is_kept && is_needed) connection_.requests().copy_head();
   connection_.requests().drop_head();
   return thrown;
 }
@@ -133,17 +131,25 @@ bool handler_run::is_excused() const noexcept {
          (connection_.is_lost() && client_left_);
 }
 
-/// Answers for a handler that has ended without a response. `why`: the text of the answer if the
-/// handler is not excused.
-void handler_run::answer_instead(std::string_view why) {
-  response_side& responses = connection_.responses();
-  if (connection_.requests().has_ended())
-    return responses.answer(status::bad_request, "the body of the request was cut short\n");
-  if (state().is_stopped)
-    return responses.answer(status::service_unavailable, "the server is being stopped\n");
-  if (state().knows_end) return connection_.lose();
-  connection_.server_worker().counters().failed.add();
-  responses.answer(status::internal_server_error, why);
+/// Answers for a handler that has ended without a response. `text`: that of the answer if the
+/// handler has failed.
+void handler_run::answer_instead(const std::exception_ptr& thrown, std::string_view text) {
+  page_cause cause = cause_of(thrown);
+  if (as_failure(thrown) == nullptr) {
+    cause.text = text;
+    if (connection_.requests().has_ended()) {
+      cause.status = status::bad_request;
+      cause.text = "the body of the request was cut short";
+    } else if (state().is_stopped) {
+      cause.status = status::service_unavailable;
+      cause.text = "the server is being stopped";
+    } else if (state().knows_end) {
+      return connection_.lose();
+    } else {
+      connection_.server_worker().counters().failed.add();
+    }
+  }
+  connection_.responses().answer(cause);
 }
 
 /// Returns whether a handler that has ended has set a head for its response, but not sent it.
@@ -156,7 +162,7 @@ bool handler_run::ends_without_head() const noexcept {
 refusal handler_run::end(std::exception_ptr& thrown) {
   connection_exchange& x = connection_.active();
   worker_counters& counters = connection_.server_worker().counters();
-  if (x.request.text != nullptr) log_failure(thrown);
+  log_failure(thrown);
   end_operations();
   connection_.responses().output().hold_back();
   if (thrown == nullptr && ends_without_head()) {
@@ -164,19 +170,21 @@ refusal handler_run::end(std::exception_ptr& thrown) {
     if (thrown != nullptr) log_failure(thrown);
   }
   const bool threw = thrown != nullptr;
-  const bool has_failed = threw && !is_excused();
+  const bool has_gone = connection_.is_lost() || connection_.is_tunnel();
   counters.exchanges.add();
-  if (connection_.is_lost() || connection_.is_tunnel()) {
-    if (has_failed) counters.failed.add();
+  if (threw && !is_excused() && (has_gone || x.response.has_begun())) {
+    counters.failed.add();
+    x.show_late(thrown);
+  }
+  if (has_gone) {
     if (x.response.has_begun() && x.response.stage != response_stage::ended)
       connection_.responses().note_cut();
   } else if (!x.response.has_begun() && x.request.body_refusal != refusal::none) {
     return x.request.body_refusal;
   } else if (!x.response.has_begun() && (threw || !x.response.touched)) {
-    if (!threw && !is_excused() && has_observer()) thrown = no_response();
-    answer_instead(threw ? "the handler failed\n" : "the handler did not respond\n");
+    if (!threw && !is_excused()) thrown = no_response();
+    answer_instead(thrown, threw ? "the handler failed" : no_response_text);
   } else if (threw) {
-    if (has_failed) counters.failed.add();
     connection_.responses().note_cut();
     connection_.serve_no_more();
   } else {

@@ -71,7 +71,7 @@ class handler_run {
   void end_operations() noexcept;
   bool is_excused() const noexcept;
   bool ends_without_head() const noexcept;
-  void answer_instead(std::string_view why);
+  void answer_instead(const std::exception_ptr& thrown, std::string_view text);
 
   // handler_client.cpp
   beck::detail::stream_object::peer_status peer() const noexcept;

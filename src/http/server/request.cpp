@@ -50,6 +50,8 @@ std::string_view request::path() const noexcept {
   return split_target(target()).path.substr(state_->handler.route.raw_prefix());
 }
 
+std::string_view request::id() const noexcept { return id_of(*state_); }
+
 std::string_view request::query() const noexcept { return split_target(target()).query; }
 
 std::string_view request::param(std::string_view name) const noexcept {

@@ -8,37 +8,9 @@
 #include <utility>
 
 #include "http/server/exchange_state.hpp"
+#include "http/server/response_fields.hpp"
 
 namespace beck::http {
-namespace {
-
-/// Refuses fields that the server sets itself.
-void check_field(field f, std::string_view name) {
-  if (f == field::content_length || f == field::transfer_encoding || f == field::connection ||
-      f == field::date)
-    throw std::invalid_argument("http: the server writes the field " + std::string(name));
-}
-
-void add_field(detail::response_state& response, field f, std::string_view name,
-               std::string_view value) {
-  check_field(f, name);
-  if (f == field::other) {
-    response.fields.add(name, value);
-  } else {
-    response.fields.add(f, name, value);
-  }
-  response.touched = true;
-}
-
-void set_field(detail::response_state& response, field f, std::string_view name,
-               std::string_view value) {
-  check_field(f, name);
-  if (response.fields.may_have(f)) response.fields.remove(name);
-  add_field(response, f, name, value);
-}
-
-}  // namespace
-
 response& response::status(http::status s) { return status(number_of(s)); }
 
 response& response::status(unsigned number) {
@@ -54,19 +26,22 @@ http::status response::status() const noexcept { return to_->response.status; }
 
 response& response::set(field f, std::string_view value) {
   to_->response.require_no_head();
-  set_field(to_->response, f, name_of(f), value);
+  detail::set_field(to_->response.fields, f, value);
+  to_->response.touched = true;
   return *this;
 }
 
 response& response::set(std::string_view name, std::string_view value) {
   to_->response.require_no_head();
-  set_field(to_->response, to_field(name), name, value);
+  detail::set_field(to_->response.fields, to_field(name), name, value);
+  to_->response.touched = true;
   return *this;
 }
 
 response& response::add(std::string_view name, std::string_view value) {
   to_->response.require_no_head();
-  add_field(to_->response, to_field(name), name, value);
+  detail::add_field(to_->response.fields, to_field(name), name, value);
+  to_->response.touched = true;
   return *this;
 }
 

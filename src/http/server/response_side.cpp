@@ -247,28 +247,25 @@ void response_side::note_cut() noexcept {
   connection_.server_worker().counters().cut.add();
 }
 
-void response_side::answer(http::status status, std::string_view text) {
-  set_answer(status);
+void response_side::answer(const page_cause& cause) {
+  std::string body = set_answer(cause);
   const std::exception_ptr thrown = try_hooks();
   if (thrown != nullptr) {
     connection_.handlers().log_failure(thrown);
-    set_answer(status::internal_server_error);
-    text = "the handler failed\n";
+    body = set_answer(cause_of(thrown));
   }
-  send(text);
+  send(body);
 }
 
-/// Replaces what the handler has set by the status and the fields of a text of the server.
-void response_side::set_answer(http::status status) {
+/// Replaces what the handler has set by an error page. Returns its body.
+std::string response_side::set_answer(const page_cause& cause) {
   response_state& response = state();
   const bool close = response.close;
   response.clear();
   response.close = close;
-  response.status = status;
-  constexpr field type = field::content_type;
-  response.fields.add(type, name_of(type), "text/plain; charset=utf-8");
-  if (status == status::method_not_allowed)
+  if (cause.why == refusal::trace_refused)
     response.fields.add(field::allow, name_of(field::allow), all_methods_text);
+  return connection_.active().put_page(cause);
 }
 
 void response_side::send_tunnel_head() {

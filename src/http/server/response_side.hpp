@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -58,8 +59,8 @@ class response_side {
   void call_hooks();
   /// As call_hooks(); returns the exception.
   std::exception_ptr try_hooks() noexcept;
-  /// Responds with a text of the server itself, and drops the fields and the status of the handler.
-  void answer(http::status status, std::string_view text);
+  /// Responds with an error page of the server itself, and drops what the handler has set.
+  void answer(const page_cause& cause);
   /// Ends the response of a handler that has ended without an exception.
   void finish();
   /// Counts a response that ends early, with the connection.
@@ -74,7 +75,7 @@ class response_side {
   void drop_waits() noexcept;
 
  private:
-  void set_answer(http::status status);
+  std::string set_answer(const page_cause& cause);
   void begin_head() noexcept;
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();

@@ -17,15 +17,11 @@ namespace beck::http {
 namespace detail {
 namespace {
 
-void say_not_found(void*, request&, response& r) {
-  r.status(status::not_found).set(field::content_type, "text/plain; charset=utf-8");
-  r.send("not found\n");
-}
+void say_not_found(void*, request&, response& r) { r.fail(status::not_found, "not found"); }
 
 void say_bad_path(void*, request& q, response& r) {
   const path_error why = state_of(q).handler.route.decode(q.path());
-  r.status(status::bad_request).set(field::content_type, "text/plain; charset=utf-8");
-  r.send(std::string(text_of(why)) + '\n');
+  r.fail(status::bad_request, text_of(why));
 }
 
 void say_allow(void* allow, request& q, response& r) {
@@ -33,14 +29,12 @@ void say_allow(void* allow, request& q, response& r) {
   if (q.method() == method::options) {
     r.status(status::no_content).send();
   } else {
-    r.status(status::method_not_allowed).set(field::content_type, "text/plain; charset=utf-8");
-    r.send("the method is not allowed here\n");
+    r.fail(status::method_not_allowed, "the method is not allowed here");
   }
 }
 
 void say_unknown_method(void*, request&, response& r) {
-  r.status(status::not_implemented).set(field::content_type, "text/plain; charset=utf-8");
-  r.send("the method is not known here\n");
+  r.fail(status::not_implemented, "the method is not known here");
 }
 
 void say_all_methods(void*, request&, response& r) {
@@ -49,8 +43,8 @@ void say_all_methods(void*, request&, response& r) {
 }
 
 void say_too_deep(void*, request&, response& r) {
-  r.status(status::internal_server_error)
-      .send("routers in each other without end, with more than 8 parameters, or 16 use()\n");
+  r.fail(status::internal_server_error,
+         "routers in each other without end, with more than 8 parameters, or 16 use()");
 }
 
 void keep(void*) noexcept {}

@@ -159,12 +159,16 @@ std::size_t server::listen_inherited(stream_layer* layer) {
   return count;
 }
 
-void server::report_to(const detail::record_sink<exchange_record>& sink) {
-  state_->state->report_to(sink);
+void server::report_to(const detail::server_callback<const exchange_record&>& observer) {
+  state_->state->report_to(observer);
 }
 
-void server::report_to(const detail::record_sink<handshake_record>& sink) {
-  state_->state->report_to(sink);
+void server::report_to(const detail::server_callback<const handshake_record&>& observer) {
+  state_->state->report_to(observer);
+}
+
+void server::make_pages_with(const detail::server_callback<error_page&>& function) noexcept {
+  state_->state->make_pages_with(function);
 }
 
 void server::behind_proxy(std::string_view proxies, field how) {

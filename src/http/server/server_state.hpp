@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <beck/http/server.hpp>
@@ -47,8 +48,9 @@ class server_state {
   server_state(void* handler, const handler_table& table, const limits& bounds) noexcept;
   ~server_state() {
     table_.destroy(handler_);
-    for (const auto& one : sinks_) one.destroy();
-    for (const auto& one : handshake_sinks_) one.destroy();
+    for (const auto& one : observers_) one.destroy();
+    for (const auto& one : handshake_observers_) one.destroy();
+    if (page_function_) page_function_->destroy();
   }
   server_state(const server_state&) = delete;
   server_state& operator=(const server_state&) = delete;
@@ -60,16 +62,27 @@ class server_state {
   void listen(listening_place&& where) { places_.push_back(std::move(where)); }
   void share_ports(bool on) noexcept { share_ports_ = on; }
   /// Returns whether ended exchanges are reported.
-  bool has_observer() const noexcept { return !sinks_.empty(); }
+  bool has_observer() const noexcept { return !observers_.empty(); }
   void report(const exchange_record& ended) const {
-    for (const auto& one : sinks_) one.call(ended);
+    for (const auto& one : observers_) one.call(ended);
   }
   void report(const handshake_record& failed) const {
-    for (const auto& one : handshake_sinks_) one.call(failed);
+    for (const auto& one : handshake_observers_) one.call(failed);
   }
   /// Adds an observer, and owns it. Throws std::bad_alloc.
-  void report_to(const record_sink<exchange_record>& sink) { add_sink(sinks_, sink); }
-  void report_to(const record_sink<handshake_record>& sink) { add_sink(handshake_sinks_, sink); }
+  void report_to(const server_callback<const exchange_record&>& one) { add(observers_, one); }
+  void report_to(const server_callback<const handshake_record&>& one) {
+    add(handshake_observers_, one);
+  }
+  /// Replaces the function for error pages, and owns the new one.
+  void make_pages_with(const server_callback<error_page&>& function) noexcept {
+    if (page_function_) page_function_->destroy();
+    page_function_ = function;
+  }
+  /// Lets the program change an error page. Throws what its function throws.
+  void change_page(error_page& page) const {
+    if (page_function_) page_function_->call(page);
+  }
   void behind_proxy(std::string_view proxies, field how);
   const proxy_list& proxies() const noexcept { return proxies_; }
   /// Returns the address of a peer, or the one that a proxy reports in `head`.
@@ -101,12 +114,12 @@ class server_state {
   }
 
  private:
-  template <class Record>
-  static void add_sink(std::vector<record_sink<Record>>& to, const record_sink<Record>& sink) {
+  template <class Callback>
+  static void add(std::vector<Callback>& to, const Callback& one) {
     try {
-      to.push_back(sink);
+      to.push_back(one);
     } catch (...) {
-      sink.destroy();
+      one.destroy();
       throw;
     }
   }
@@ -114,8 +127,9 @@ class server_state {
   void* handler_;
   handler_table table_;
   limits bounds_;
-  std::vector<record_sink<exchange_record>> sinks_;
-  std::vector<record_sink<handshake_record>> handshake_sinks_;
+  std::vector<server_callback<const exchange_record&>> observers_;
+  std::vector<server_callback<const handshake_record&>> handshake_observers_;
+  std::optional<server_callback<error_page&>> page_function_;
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;
