@@ -32,6 +32,7 @@ beck_library(beck_http
     http/message/head_writer.cpp
     http/message/media_type.cpp
     http/message/names.cpp
+    http/message/number.cpp
     http/message/parser.cpp
     http/message/range.cpp
     http/message/refusal.cpp
@@ -42,8 +43,11 @@ beck_library(beck_http
     http/server/connection_room.cpp
     http/server/connection_stream.cpp
     http/server/connection_tunnel.cpp
+    http/server/cookie.cpp
+    http/server/credentials.cpp
     http/server/error_page.cpp
     http/server/exchange_report.cpp
+    http/server/form.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
     http/server/layer_run.cpp
@@ -77,6 +81,8 @@ beck_library(beck_http
     http/conditions.hpp
     http/connector.hpp
     http/content_coding.hpp
+    http/cookie.hpp
+    http/credentials.hpp
     http/date.hpp
     http/entity_tag.hpp
     http/error_page.hpp
@@ -84,6 +90,7 @@ beck_library(beck_http
     http/exchange_record.hpp
     http/failure.hpp
     http/field.hpp
+    http/form.hpp
     http/handler.hpp
     http/head.hpp
     http/head_writer.hpp
@@ -93,6 +100,7 @@ beck_library(beck_http
     http/method.hpp
     http/metrics.hpp
     http/middleware.hpp
+    http/number.hpp
     http/parser.hpp
     http/per_context.hpp
     http/pending.hpp

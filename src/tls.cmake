@@ -18,6 +18,7 @@ beck_library(beck_tls
     tls/revocation.cpp
     tls/server_context.cpp
     tls/server_state.cpp
+    tls/sealer.cpp
     tls/session.cpp
     tls/session_cache.cpp
     tls/stream.cpp
@@ -28,6 +29,7 @@ beck_library(beck_tls
     tls/client_context.hpp
     tls/client_options.hpp
     tls/error.hpp
+    tls/sealer.hpp
     tls/server_context.hpp
     tls/server_options.hpp
     tls/stream.hpp

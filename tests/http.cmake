@@ -27,13 +27,16 @@ beck_test(http_tests SOURCES
   http/client_world_test.cpp
   http/conditions_test.cpp
   http/content_coding_test.cpp
+  http/cookie_test.cpp
   http/cost_test.cpp
+  http/credentials_test.cpp
   http/date_test.cpp
   http/entity_tag_test.cpp
   http/error_page_test.cpp
   http/early_response_test.cpp
   http/eviction_test.cpp
   http/file_response_test.cpp
+  http/form_test.cpp
   http/generated_file_test.cpp
   http/handler_test.cpp
   http/head_writer_test.cpp

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <beck/base/base64.hpp>
+
 #include "http/message/characters.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
@@ -68,7 +70,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
   if (url.empty()) co_return result(stream_error::bad_url, stream());
   char bytes[16];
   detail::fill_random(by.get_executor(), bytes, sizeof bytes);
-  const std::string key = detail::base64(bytes, sizeof bytes);
+  const std::string key = to_base64({bytes, sizeof bytes});
   http::call ask(by, http::method::get, url);
   set_fields(ask, key, texts);
   auto got = co_await ask.async_finish();

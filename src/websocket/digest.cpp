@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include <beck/base/base64.hpp>
+
 namespace beck::websocket::detail {
 namespace {
 
@@ -76,20 +78,6 @@ sha1_hash sha1(std::string_view text) noexcept {
   return hash;
 }
 
-std::string base64(const void* data, std::size_t bytes) {
-  const auto* const from = static_cast<const unsigned char*>(data);
-  std::string text;
-  text.reserve((bytes + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes; at += 3) {
-    const std::size_t there = std::min<std::size_t>(3, bytes - at);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) group = group << 8 | (i < there ? from[at + i] : 0U);
-    for (std::size_t i = 0; i < 4; ++i)
-      text += i <= there ? digits[group >> (18 - 6 * i) & 63] : '=';
-  }
-  return text;
-}
-
 bool is_key(std::string_view key) noexcept {
   constexpr std::size_t size = 24;  // 22 digits for 16 bytes, and "=="
   if (key.size() != size || key.substr(size - 2) != "==") return false;
@@ -100,7 +88,7 @@ std::string accept_value(std::string_view key) {
   std::string text(key);
   text.append(websocket_id);
   const sha1_hash hash = sha1(text);
-  return base64(hash.bytes, sizeof hash.bytes);
+  return to_base64({reinterpret_cast<const char*>(hash.bytes), sizeof hash.bytes});
 }
 
 }  // namespace beck::websocket::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The handshake without I/O: checks requests for WebSocket and the answers to them (RFC 6455,
-// section 4), with SHA-1 and base64 as far as needed. SHA-1 protects nothing here: it only shows
+// section 4), with SHA-1 as far as needed. SHA-1 protects nothing here: it only shows
 // that the server has read the request.
 #pragma once
 
@@ -53,9 +53,6 @@ struct sha1_hash {
 
 /// Returns the hash of a text.
 sha1_hash sha1(std::string_view text) noexcept;
-
-/// Returns bytes in base64 (RFC 4648, section 4). Throws std::bad_alloc.
-std::string base64(const void* data, std::size_t bytes);
 
 /// Returns whether `key` is a Sec-WebSocket-Key: 16 bytes in base64.
 bool is_key(std::string_view key) noexcept;

@@ -8,10 +8,12 @@ import signal
 import socket
 import ssl
 import sys
+import tempfile
 import threading
 import unittest
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
+from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -264,6 +266,46 @@ class ErrorPages(unittest.TestCase):
                 site.send_signal(signal.SIGTERM)
                 self.assertEqual(site.stdout.read(), "7: the printer is on fire\n")
                 self.assertEqual(site.wait(LIMIT_S), 0)
+
+
+class SignIn(unittest.TestCase):
+    def ask(self, port, method, path, body="", cookie=None):
+        fields = {"Content-Type": "application/x-www-form-urlencoded"} | ({"Cookie": cookie} if cookie else {})
+        connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+        connection.request(method, path, body, fields)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, text, response.getheader("Set-Cookie")
+
+    def test_a_sealed_cookie_keeps_a_login(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), tempfile.TemporaryDirectory() as there:
+                keys = Path(there) / "session.keys"
+                keys.write_text("a" * 64 + "\n")
+                with programs_test.program("sign_in", 0, keys, backend=backend) as (site, port):
+                    self.assertIn("Sign in", self.ask(port, "GET", "/")[1])
+                    self.assertEqual(self.ask(port, "POST", "/login", "name=x&password=wrong")[0], 403)
+                    self.assertEqual(self.ask(port, "POST", "/login", "name=%zz&password=sesame")[0], 400)
+                    self.assertEqual(self.ask(port, "POST", "/login", "x" * 5000)[0], 413)
+                    status, _, cookie = self.ask(port, "POST", "/login", "name=J%C3%BCrgen+A&password=sesame")
+                    self.assertEqual(status, 303)
+                    parsed = SimpleCookie(cookie)["session"]
+                    self.assertEqual((parsed["path"], parsed["max-age"], parsed["samesite"]), ("/", "43200", "Lax"))
+                    self.assertTrue(parsed["httponly"] and parsed["secure"])
+                    mine = f"other=1; session={parsed.value}"
+                    self.assertIn("hello, Jürgen A", self.ask(port, "GET", "/", cookie=mine)[1])
+                    changed = mine[:-1] + ("A" if mine[-1] != "A" else "B")
+                    self.assertIn("Sign in", self.ask(port, "GET", "/", cookie=changed)[1])
+                    status, _, removed = self.ask(port, "POST", "/logout", cookie=mine)
+                    self.assertEqual((status, SimpleCookie(removed)["session"]["max-age"]), (303, "0"))
+                    site.send_signal(signal.SIGTERM)
+                    self.assertEqual(site.wait(LIMIT_S), 0)
+
+    def test_a_file_without_keys_is_refused_by_name(self):
+        done = programs_test.run("sign_in", 0, "/dev/null", backend="epoll")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "sign_in: tls::sealer: /dev/null: there is no key\n"))
 
 
 if __name__ == "__main__":

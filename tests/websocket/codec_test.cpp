@@ -303,8 +303,7 @@ TEST_CASE("websocket: random frames at random splits are what they are whole") {
   }
 }
 
-TEST_CASE("websocket: SHA-1 and base64 are those of their standards") {
-  using detail::base64;
+TEST_CASE("websocket: SHA-1 is that of its standard") {
   using detail::sha1;
   CHECK(hex_of(sha1("")) == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   CHECK(hex_of(sha1("abc")) == "a9993e364706816aba3e25717850c26c9cd0d89d");
@@ -313,9 +312,6 @@ TEST_CASE("websocket: SHA-1 and base64 are those of their standards") {
   CHECK(hex_of(sha1(std::string(1'000'000, 'a'))) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
   CHECK(hex_of(sha1(std::string(55, 'a'))) == "c1c8bbdc22796e28c0e15163d20899b65621d65a");
   CHECK(hex_of(sha1(std::string(64, 'a'))) == "0098ba824b5c16427bd7a1122a5a442a25ec644d");
-  const std::string_view plain = "foobar";
-  const char* const coded[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
-  for (std::size_t i = 0; i <= plain.size(); ++i) CHECK(base64(plain.data(), i) == coded[i]);
   CHECK(detail::accept_value("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
   CHECK(detail::is_key("dGhlIHNhbXBsZSBub25jZQ=="));
   CHECK(!detail::is_key("dGhlIHNhbXBsZSBub25jZQ="));

@@ -6,6 +6,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/http/head.hpp>
+#include <beck/http/number.hpp>
 #include <beck/http/route.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
@@ -117,6 +118,14 @@ class request {
   /// Returns the decoded part of the path that the pattern of the route calls `name`; an empty text
   /// if it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  /// Returns param(name) as a decimal number. Throws failure(404) if it is none that T has, because
+  /// there is no such path.
+  template <detail::text_number T>
+  T param_as(std::string_view name) const {
+    T value{};
+    if (!detail::read_number(param(name), value)) detail::refuse_part();
+    return value;
+  }
   /// Returns the id that the middleware request_id has given to the request; an empty text without
   /// it.
   std::string_view id() const noexcept;

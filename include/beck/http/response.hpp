@@ -23,6 +23,7 @@ class file_object;
 
 namespace beck::http {
 
+class cookie;
 class response;
 class request;
 class exchange;
@@ -161,6 +162,16 @@ class response {
   /// of a larger one only the part that the socket does not take at once. Throws std::logic_error
   /// after an earlier send() or write; std::bad_alloc. Never blocks.
   void send(std::string_view body = {});
+
+  /// Sends a JSON text: send() with Content-Type application/json.
+  void send_json(std::string_view text) { set(field::content_type, "application/json").send(text); }
+  /// Sends the client to another URL or path, without a body. 303 makes it a GET; 307 and 308 keep
+  /// the method and the body; browsers remember 301 and 308 for ever. Never pass on what a client
+  /// has sent: its links could lead anywhere. Throws std::invalid_argument unless `number` is one of
+  /// these or 302, and as set(); else as send().
+  void redirect(std::string_view to, unsigned number = 303);
+  /// Adds a cookie. Throws as add() and cookie::text().
+  response& set_cookie(const cookie& made);
 
   /// Sends an error page with this status, see server::on_error_page(). Keeps the fields that are
   /// set, but Content-Type; drops content_length(). `text`: a sentence for the client without a line

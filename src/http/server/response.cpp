@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <beck/http/cookie.hpp>
+
 #include "http/server/exchange_state.hpp"
 #include "http/server/response_fields.hpp"
 
@@ -64,6 +66,17 @@ response& response::close() noexcept {
 }
 
 void response::send(std::string_view body) { to_->port.send(body); }
+
+void response::redirect(std::string_view to, unsigned number) {
+  if (number != 301 && number != 302 && number != 303 && number != 307 && number != 308)
+    throw std::invalid_argument("http: a redirect has the status 301, 302, 303, 307 or 308, not " +
+                                std::to_string(number));
+  status(number).set(field::location, to).send();
+}
+
+response& response::set_cookie(const cookie& made) {
+  return add(name_of(field::set_cookie), made.text());
+}
 
 task<io_result<tunnel>> response::take_over() { return to_->port.take_over(); }
 
