@@ -61,9 +61,9 @@ http::router make_site(const beck::tls::sealer& seal) {
   site.get("/", [](http::request& q, http::response& r) {
     const std::string* const name = user.get(q);
     r.set(http::field::content_type, "text/html; charset=utf-8");
-    r.send(name == nullptr
-               ? form
-               : "hello, " + *name + "<form method=post action=/logout><button>Sign out</button>\n");
+    r.send(name == nullptr ? form
+                           : "hello, " + *name +
+                                 "<form method=post action=/logout><button>Sign out</button>\n");
   });
   site.post("/login", [&seal](http::request& q, http::response& r) { return login(seal, q, r); });
   site.post("/logout", [](http::request&, http::response& r) {

@@ -13,6 +13,7 @@ beck_library(beck_tls
     tls/options.cpp
     tls/pem_file.cpp
     tls/posix_key_log.cpp
+    tls/posix_system_time.cpp
     tls/record_input.cpp
     tls/record_output.cpp
     tls/revocation.cpp

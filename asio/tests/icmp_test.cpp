@@ -37,8 +37,9 @@ CONFORMANCE_ON(::beck::test::kernel, "asio: the loopback replies to an echo requ
   const icmp::endpoint loopback = *resolver.resolve(icmp::v4(), "127.0.0.1", "").begin();
   CHECK(loopback == icmp::endpoint(asio::ip::address_v4::loopback(), 0));
   // Type, code, checksum, identifier, sequence number: the words add up to 0xffff.
-  const std::array<std::byte, 8> request{echo_request, {}, std::byte{0x54}, std::byte{0x97},
-                                         std::byte{0xa3}, std::byte{0x61}, {}, std::byte{0x07}};
+  const std::array<std::byte, 8> request{
+      echo_request,    {}, std::byte{0x54}, std::byte{0x97}, std::byte{0xa3},
+      std::byte{0x61}, {}, std::byte{0x07}};
   CHECK(socket.send_to(asio::buffer(request), loopback) == request.size());
   std::array<std::byte, 64> message{};
   icmp::endpoint from;

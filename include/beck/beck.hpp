@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
+#include <beck/base/base64.hpp>
 #include <beck/base/buffer.hpp>
 #include <beck/base/duration.hpp>
 #include <beck/base/dynamic_buffer.hpp>

@@ -2,9 +2,9 @@
 //
 // The category of the library's own errors, the exception, and the check that the numbers in
 // error.hpp are the platform's.
+#include <atomic>
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
-#include <atomic>
 #include <cerrno>
 #include <string>
 

@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -24,6 +23,7 @@
 
 #include "tls/openssl.hpp"
 #include "tls/pem_file.hpp"
+#include "tls/system_time.hpp"
 
 namespace beck::tls {
 namespace detail {
@@ -133,8 +133,8 @@ class gcm {
     if (!purpose.empty()) update(nullptr, purpose);
   }
 
-  /// Transforms `from`, which has at most INT_MAX bytes, into `to`; only authenticates it if that is
-  /// null.
+  /// Transforms `from`, which has at most INT_MAX bytes, into `to`; only authenticates it if that
+  /// is null.
   void update(unsigned char* to, std::string_view from) {
     int bytes = 0;
     good_ = good_ && EVP_CipherUpdate(cipher_.get(), to, &bytes, bytes_of(from.data()),
@@ -156,19 +156,14 @@ class gcm {
 
  private:
   void control(int command, unsigned char* tag) {
-    good_ = good_ &&
-            EVP_CIPHER_CTX_ctrl(cipher_.get(), command, static_cast<int>(tag_bytes), tag) == 1;
+    good_ =
+        good_ && EVP_CIPHER_CTX_ctrl(cipher_.get(), command, static_cast<int>(tag_bytes), tag) == 1;
   }
 
   const error_queue scope_;
   cipher_ptr cipher_;
   bool good_ = false;
 };
-
-long long system_seconds() noexcept {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
-}
 
 }  // namespace
 }  // namespace detail

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-
 using beck::base64_form;
 using namespace std::string_view_literals;
 

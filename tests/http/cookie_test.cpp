@@ -59,8 +59,8 @@ TEST_CASE("http: what browsers would refuse, or read as something else, is no co
     CAPTURE(name);
     CHECK(refused([&] { return cookie(name, "x"); }).starts_with("http::cookie: the name is not"));
   }
-  for (const char* value : {"a b", "a;b", "a,b", "a\"b", "a\\b", "a\r\nSet-Cookie: c=d", "\xc3\xa9",
-                            "\x7f"}) {
+  for (const char* value :
+       {"a b", "a;b", "a,b", "a\"b", "a\\b", "a\r\nSet-Cookie: c=d", "\xc3\xa9", "\x7f"}) {
     CAPTURE(value);
     CHECK(refused([&] { return cookie("x", value); }).starts_with("http::cookie: the value has"));
   }

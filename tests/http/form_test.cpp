@@ -210,8 +210,7 @@ CONFORMANCE_OVER_BOTH("http: a text that is announced as too long is refused bef
     r.send(text);
   });
   served s(site);
-  const std::string head =
-      "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ";
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ";
   const auto refused = s.ask(head + "5\r\n\r\n");
   REQUIRE(refused.size() == 1);  // without 100
   CHECK(refused[0].status == 413);

@@ -18,9 +18,9 @@ enum class same_site : std::uint8_t {
   none,    ///< all, such as pictures and forms; browsers want a secure cookie for it
 };
 
-/// A cookie for response::set_cookie(). Unless the program says otherwise scripts cannot read it, it
-/// is sent over https only (and to localhost), and not with requests that other sites cause, except
-/// when the user follows a link. Without max_age() it ends with the browser. A value.
+/// A cookie for response::set_cookie(). Unless the program says otherwise scripts cannot read it,
+/// it is sent over https only (and to localhost), and not with requests that other sites cause,
+/// except when the user follows a link. Without max_age() it ends with the browser. A value.
 ///   r.set_cookie(http::cookie("session", sealed).path("/").max_age(12h));
 class cookie {
  public:

@@ -11,7 +11,7 @@ namespace beck::http {
 
 /// The name and the password of a request with "Authorization: Basic ...". A value.
 ///   const http::basic_credentials given(q);
-///   if (!given || !http::is_equal(given.password(), password_of(given.user())))
+///   if (given.user() != name || !http::is_equal(given.password(), password)))
 ///     return r.set(http::field::www_authenticate, "Basic realm=\"files\"").fail(401);
 class basic_credentials {
  public:

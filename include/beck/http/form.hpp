@@ -73,7 +73,8 @@ namespace functions {
 /// Reads the whole body. Throws failure(413) if it has more than `limit` bytes, before anything is
 /// read if its length is announced; io_error if it cannot be read, as request_body says: a handler
 /// that lets it pass is answered for. Thread: that of the handler. Lifetime: `q` outlives the task.
-/// Memory: at most `limit` bytes and one, and twice that while a text without announced length grows.
+/// Memory: at most `limit` bytes and one, and twice that while a text without announced length
+/// grows.
 task<std::string> read_text(request& q, std::size_t limit);
 
 }  // namespace functions

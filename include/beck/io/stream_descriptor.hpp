@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// posix::stream_descriptor: any descriptor of bytes (a terminal, standard input, an inherited pipe or
-// socket, an eventfd), with Asio's interface.
+// posix::stream_descriptor: any descriptor of bytes (a terminal, standard input, an inherited pipe
+// or socket, an eventfd), with Asio's interface.
 #pragma once
 
 #include <beck/detail/bytes_readable.hpp>

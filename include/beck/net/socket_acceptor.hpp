@@ -182,8 +182,9 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// The type of sockets that are accepted on `Where`, a context or an executor: they have the type
   /// of its executor, and convert to socket_type.
   template <class Where>
-  using socket_at = basic_stream_socket<
-      Protocol, typename detail::accept_executor<std::remove_cvref_t<Where>>::type>;
+  using socket_at =
+      basic_stream_socket<Protocol,
+                          typename detail::accept_executor<std::remove_cvref_t<Where>>::type>;
   /// The same type with another executor.
   template <class Other>
   struct rebind_executor {

@@ -136,16 +136,16 @@ auto make_deferred(Initiation&& initiation, Args&&... args) {
   constexpr bool is_placed = !requires(const start_type& i) { i.get_executor(); } &&
                              (argument_with_executor<std::decay_t<Args>> || ...);
   if constexpr (is_placed) executor = functions::executor_of_arguments(args...);
-  auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](
-                  start_type&& start, auto&& handler) mutable {
-    return static_cast<start_type&&>(start)(
-        static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
+  auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](start_type&& start,
+                                                                         auto&& handler) mutable {
+    return static_cast<start_type&&>(start)(static_cast<decltype(handler)&&>(handler),
+                                            static_cast<std::decay_t<Args>&&>(kept)...);
   };
   if constexpr (is_placed) {
     using launch = placed_initiation<start_type, decltype(call)>;
-    return deferred_operation<Signature, launch>(
-        launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call),
-               static_cast<any_io_executor&&>(executor)));
+    return deferred_operation<Signature, launch>(launch(static_cast<Initiation&&>(initiation),
+                                                        static_cast<decltype(call)&&>(call),
+                                                        static_cast<any_io_executor&&>(executor)));
   } else {
     using launch = kept_initiation<start_type, decltype(call)>;
     return deferred_operation<Signature, launch>(

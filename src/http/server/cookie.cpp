@@ -108,7 +108,8 @@ std::string cookie::text() const {
   const std::string_view name = std::string_view(pair_).substr(0, pair_.find('='));
   const bool is_of_host = begins_with(name, "__Host-");
   if (!secure_) {
-    if (is_of_host || begins_with(name, "__Secure-")) refuse("the name wants a secure cookie", name);
+    if (is_of_host || begins_with(name, "__Secure-"))
+      refuse("the name wants a secure cookie", name);
     if (same_site_ == same_site::none) refuse("same_site::none wants a secure cookie", name);
   }
   if (is_of_host && !domain_.empty()) refuse("the name wants no domain", name);

@@ -32,7 +32,8 @@ basic_credentials::basic_credentials(const request& q) {
   const std::string_view encoded = text_behind(q, "basic");
   if (!from_base64(encoded, text_)) return;
   const std::size_t colon = text_.find(':');
-  has_ = colon != std::string::npos && std::none_of(text_.begin(), text_.end(), &detail::is_control);
+  has_ =
+      colon != std::string::npos && std::none_of(text_.begin(), text_.end(), &detail::is_control);
   if (has_) user_bytes_ = colon;
 }
 

@@ -87,7 +87,8 @@ task<std::string> functions::read_text(request& q, std::size_t limit) {
   std::size_t bytes = 0;
   while (!body.is_whole()) {
     if (bytes == all.size()) all.resize(std::min(std::max(2 * bytes, first_bytes), most + 1));
-    auto read = co_await body.async_read_some(mutable_buffer(all.data() + bytes, all.size() - bytes));
+    auto read =
+        co_await body.async_read_some(mutable_buffer(all.data() + bytes, all.size() - bytes));
     bytes += read.value_;
     if (bytes > most) refuse_length(limit);
     if (read.error() == error::eof) break;

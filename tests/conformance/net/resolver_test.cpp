@@ -78,7 +78,8 @@ CONFORMANCE("a host has endpoints of both versions of IP, with the names that we
 
 CONFORMANCE("an entry is made without a lookup, and copies share its names") {
   const tcp::endpoint endpoint(beck::ip::address_v4::loopback(), 8080);
-  const auto made = std::make_unique<tcp::resolver::results_type::value_type>(endpoint, "a host", "a service");
+  const auto made =
+      std::make_unique<tcp::resolver::results_type::value_type>(endpoint, "a host", "a service");
   const auto copy = *made;
   CHECK(copy.endpoint() == endpoint);
   CHECK(copy.host_name() == "a host");

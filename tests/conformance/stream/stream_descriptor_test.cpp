@@ -211,7 +211,8 @@ CONFORMANCE_ON(kernel, "an inherited blocking pipe becomes non-blocking and clos
   CHECK(read.ok());
 }
 
-CONFORMANCE_ON(kernel, "a regular file, as standard streams often are, is read and written at its position") {
+CONFORMANCE_ON(
+    kernel, "a regular file, as standard streams often are, is read and written at its position") {
   beck::io_context ctx(context_options());
   const unique_fd file(::memfd_create("beck", MFD_CLOEXEC));
   stream_descriptor out(ctx, ::dup(file.get()));
