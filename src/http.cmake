@@ -38,6 +38,9 @@ beck_library(beck_http
     http/message/refusal.cpp
     http/message/target.cpp
     http/message/url.cpp
+    http/middlewares/add_fields.cpp
+    http/middlewares/cross_origin.cpp
+    http/middlewares/load_limits.cpp
     http/server/connection.cpp
     http/server/connection_port.cpp
     http/server/connection_room.cpp
@@ -100,6 +103,7 @@ beck_library(beck_http
     http/method.hpp
     http/metrics.hpp
     http/middleware.hpp
+    http/middlewares.hpp
     http/number.hpp
     http/parser.hpp
     http/per_context.hpp

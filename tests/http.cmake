@@ -45,6 +45,7 @@ beck_test(http_tests SOURCES
   http/media_type_test.cpp
   http/metrics_test.cpp
   http/middleware_test.cpp
+  http/middlewares_test.cpp
   http/open_files_test.cpp
   http/parser_test.cpp
   http/peer_addresses_test.cpp

@@ -129,6 +129,8 @@ class response {
   response& set(std::string_view name, std::string_view value);
   /// Adds a field beside others of the same name, such as Set-Cookie. Throws as set().
   response& add(std::string_view name, std::string_view value);
+  /// Returns whether a field with this name is set, in any case; none of those that the server writes.
+  bool has(std::string_view name) const noexcept;
   /// Announces the length of a body that is written with async_write_some(). If the handler writes
   /// more or less, the connection is cut. Throws std::logic_error if the head was sent.
   response& content_length(std::uint64_t bytes);

@@ -45,6 +45,15 @@ void field_lines::add_line(std::string_view name, std::string_view value) {
   bytes_ = 0;
 }
 
+bool field_lines::has(std::string_view name) const noexcept {
+  std::string_view left = text();
+  while (!left.empty()) {
+    if (equal_in_any_case(left.substr(0, left.find(':')), name)) return true;
+    left.remove_prefix(left.find('\n') + 1);
+  }
+  return false;
+}
+
 void field_lines::remove(std::string_view name) noexcept {
   std::string_view left = text();
   char* to = more_.empty() ? room_ : more_.data();

@@ -27,6 +27,8 @@ class field_lines {
   }
   /// Returns whether there may be a field `f`.
   bool may_have(field f) const noexcept { return f == field::other || (known_ & bit(f)) != 0; }
+  /// Returns whether there is a field with this name, in any case.
+  bool has(std::string_view name) const noexcept;
   /// Removes all fields of this name, in any case.
   void remove(std::string_view name) noexcept;
   /// Returns the lines, each with CR LF.

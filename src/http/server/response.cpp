@@ -47,6 +47,8 @@ response& response::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
+bool response::has(std::string_view name) const noexcept { return to_->response.fields.has(name); }
+
 response& response::content_length(std::uint64_t bytes) {
   to_->response.require_no_head();
   to_->response.promise(bytes);

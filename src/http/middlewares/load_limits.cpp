@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// Limits of load: the requests at one time, and those of each client over time.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include <beck/http/middlewares.hpp>
+#include <beck/http/request.hpp>
+#include <beck/http/response.hpp>
+#include <beck/io/context_services.hpp>
+
+namespace beck::http {
+namespace {
+
+constexpr std::int64_t ns_of_a_second = 1'000'000'000;
+
+void refuse_for(response& r, status why, std::int64_t wait_ns) {
+  const std::int64_t seconds =
+      std::max<std::int64_t>(1, (wait_ns + ns_of_a_second - 1) / ns_of_a_second);
+  r.set(field::retry_after, std::to_string(seconds)).fail(why);
+}
+
+/// Mixes the bits of a number (the finaliser of SplitMix64).
+std::uint64_t mixed(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// Returns the number of a client: its address, or the first half of it for IPv6. Never 0.
+std::uint64_t client_number(const ip::address& client) {
+  if (client.is_v4()) return std::uint64_t{1} << 32 | client.to_v4().to_uint();
+  const auto bytes = client.to_v6().to_bytes();
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number == 0 ? 1 : number;  // ::1 and the like
+}
+
+}  // namespace
+
+// --- requests at one time
+
+struct at_most::state {
+  explicit state(std::size_t count) noexcept : most(count) {}
+  const std::size_t most;
+  std::atomic<std::size_t> inside{0};
+};
+
+at_most::at_most(std::size_t count) {
+  if (count == 0) throw std::invalid_argument("http::at_most: 0 would answer nobody");
+  state_ = std::make_shared<state>(count);
+}
+
+task<> at_most::operator()(request& q, response& r, next rest) const {
+  struct place {
+    explicit place(state& in) noexcept : of(in), number(in.inside.fetch_add(1) + 1) {}
+    ~place() { of.inside.fetch_sub(1); }
+    state& of;
+    const std::size_t number;
+  };
+  const std::shared_ptr<state> kept = state_;
+  const place mine(*kept);
+  if (mine.number > kept->most) {
+    refuse_for(r, status::service_unavailable, 0);
+    co_return;
+  }
+  co_await rest(q, r);
+}
+
+// --- requests of each client
+
+/// The time at which each client will have paid for its requests, one interval each (the generic
+/// cell rate algorithm). In 64 parts with a lock each, of 128 sets of 8 clients.
+struct rate_limit::table {
+  static constexpr std::size_t parts = 64, sets = 128, ways = 8;
+
+  struct client {
+    std::uint64_t number = 0;
+    std::int64_t paid_at = std::numeric_limits<std::int64_t>::min();
+  };
+  struct part {
+    std::mutex mutex;
+    std::array<std::array<client, ways>, sets> clients;
+  };
+
+  table(std::int64_t interval, std::int64_t tolerance)
+      : interval_ns(interval), tolerance_ns(tolerance), all(std::make_unique<part[]>(parts)) {}
+
+  /// Counts a request. Returns 0 if it is within the limit, else the time until one will be.
+  std::int64_t take(std::uint64_t number, std::int64_t now) {
+    const std::uint64_t place = mixed(number ^ seed);
+    part& in = all[place % parts];
+    const std::lock_guard lock(in.mutex);
+    auto& set = in.clients[place / parts % sets];
+    client* found = set.data();
+    for (client& one : set) {
+      if (one.number == number) {
+        found = &one;
+        break;
+      }
+      if (one.paid_at < found->paid_at) found = &one;
+    }
+    if (found->number != number) *found = client{number, now};
+    const std::int64_t due = std::max(found->paid_at, now);
+    if (due - now > tolerance_ns) return due - now - tolerance_ns;
+    found->paid_at = due + interval_ns;
+    return 0;
+  }
+
+  const std::int64_t interval_ns, tolerance_ns;
+  std::once_flag has_seed;
+  std::uint64_t seed = 0;  // so that nobody can aim at the place of another client
+  std::unique_ptr<part[]> all;
+};
+
+rate_limit::rate_limit(double per_second, unsigned burst) {
+  if (!(per_second > 0) || per_second > 1e9)
+    throw std::invalid_argument("http::rate_limit: " + std::to_string(per_second) +
+                                " requests a second; above 0, at most 1e9");
+  if (burst == 0) throw std::invalid_argument("http::rate_limit: a burst of 0 would answer nobody");
+  // A client that comes once in a year is as good as one that never comes.
+  const double longest = 365.0 * 86'400 * static_cast<double>(ns_of_a_second);
+  const double interval = std::min(static_cast<double>(ns_of_a_second) / per_second, longest);
+  const double tolerance = std::min(interval * (burst - 1.0), longest);
+  table_ = std::make_shared<table>(std::llround(interval), std::llround(tolerance));
+}
+
+pending rate_limit::operator()(request& q, response& r, next rest) const {
+  table& all = *table_;
+  std::call_once(all.has_seed, [&] {
+    random_bytes(q.get_executor(), mutable_buffer(&all.seed, sizeof all.seed));
+  });
+  const std::int64_t now = beck::now(q.get_executor()).nanoseconds();
+  const std::int64_t wait = all.take(client_number(q.client_address()), now);
+  if (wait == 0) return rest(q, r);
+  refuse_for(r, status::too_many_requests, wait);
+  return {};
+}
+
+}  // namespace beck::http
