@@ -78,6 +78,7 @@ ROOMS = {
         "client": (("message",), ()),
         "server": (("message",), ("files",)),
         "files": (("message",), ("server",)),
+        "middlewares": (("message",), ("server",)),
     },
     "redis": {
         "protocol": ((), ()),

@@ -8,8 +8,11 @@
 #include <beck/http/client.hpp>
 #include <beck/http/conditions.hpp>
 #include <beck/http/content_coding.hpp>
+#include <beck/http/cookie.hpp>
+#include <beck/http/credentials.hpp>
 #include <beck/http/date.hpp>
 #include <beck/http/entity_tag.hpp>
+#include <beck/http/form.hpp>
 #include <beck/http/media_type.hpp>
 #include <beck/http/metrics.hpp>
 #include <beck/http/middleware.hpp>
@@ -37,6 +40,7 @@
 #include <beck/redis/value.hpp>
 #include <beck/testing/check.hpp>
 #include <beck/testing/shrink.hpp>
+#include <beck/tls/sealer.hpp>
 #include <beck/transfer/copy.hpp>
 #include <beck/transfer/relay.hpp>
 #include <beck/transfer/splice.hpp>
@@ -61,6 +65,12 @@ struct own {
   constexpr own name(A&&...) { \
     return {};                 \
   }
+BECK_TEST_NAME(random_token);
+BECK_TEST_NAME(read_text);
+BECK_TEST_NAME(bearer_token);
+BECK_TEST_NAME(cookie_of);
+BECK_TEST_NAME(from_base64);
+BECK_TEST_NAME(to_base64);
 BECK_TEST_NAME(accept);
 BECK_TEST_NAME(append);
 BECK_TEST_NAME(apply_mask);
@@ -233,6 +243,12 @@ BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(), made<std
 BECK_TEST_CALL(beck::ip, make_port, 1L, some<beck::error_code>());
 BECK_TEST_CALL(beck::ip, throw_name_error, made<const beck::error_code&>(),
                made<std::string_view>(), made<std::string_view>());
+BECK_TEST_CALL(beck, from_base64, text(), some<std::string>(), beck::base64_form::url);
+BECK_TEST_CALL(beck, to_base64, text(), beck::base64_form::url);
+BECK_TEST_CALL(beck::http, bearer_token, some<const beck::http::request>());
+BECK_TEST_CALL(beck::http, cookie_of, some<const beck::http::request>(), text());
+BECK_TEST_CALL(beck::http, read_text, some<beck::http::request>(), std::size_t());
+BECK_TEST_CALL(beck::tls, random_token, std::size_t());
 BECK_TEST_CALL(beck::http, decode_parameter, text(), made<mutable_buffer>(), some<text>());
 BECK_TEST_CALL(beck::http, decode_path, text(), made<mutable_buffer>());
 BECK_TEST_CALL(beck::http, evaluate_conditions, some<const beck::http::request_head>(),

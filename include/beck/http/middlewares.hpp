@@ -66,10 +66,10 @@ class cors {
   cors_options rules_;
 };
 
-/// Refuses requests with other methods than GET, HEAD and OPTIONS that pages of other origins cause,
-/// with the cookies of their user but without their will (cross-site request forgery): with 403.
-/// Goes by Sec-Fetch-Site, which every browser sends since 2023, else by Origin; clients that are
-/// no browsers send neither, and pass. GET must not change anything.
+/// Refuses requests with other methods than GET, HEAD and OPTIONS that pages of other origins
+/// cause, with the cookies of their user but without their will (cross-site request forgery): with
+/// 403. Goes by Sec-Fetch-Site, which every browser sends since 2023, else by Origin; clients that
+/// are no browsers send neither, and pass. GET must not change anything.
 /// Source: Fetch Metadata Request Headers (W3C); the same rules as in Go's CrossOriginProtection.
 class same_origin {
  public:
