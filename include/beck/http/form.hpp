@@ -46,7 +46,7 @@ class form_fields {
   template <detail::text_number T>
   T number(std::string_view name) const {
     T value{};
-    if (!has(name) || !detail::read_number(get(name), value)) refuse(name);
+    if (!has(name) || !detail::number_text::read(get(name), value)) refuse(name);
     return value;
   }
   /// As above, but returns `otherwise` if there is no such field.

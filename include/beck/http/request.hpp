@@ -123,7 +123,7 @@ class request {
   template <detail::text_number T>
   T param_as(std::string_view name) const {
     T value{};
-    if (!detail::read_number(param(name), value)) detail::refuse_part();
+    if (!detail::number_text::read(param(name), value)) detail::refuse_part();
     return value;
   }
   /// Returns the id that the middleware request_id has given to the request; an empty text without

@@ -19,15 +19,15 @@ bool read_whole(std::string_view text, T& to) noexcept {
 
 }  // namespace
 
-bool functions::read_number(std::string_view text, long long& to) noexcept {
+bool number_text::read(std::string_view text, long long& to) noexcept {
   return read_whole(text, to);
 }
 
-bool functions::read_number(std::string_view text, unsigned long long& to) noexcept {
+bool number_text::read(std::string_view text, unsigned long long& to) noexcept {
   return read_whole(text, to);
 }
 
-bool functions::read_number(std::string_view text, double& to) noexcept {
+bool number_text::read(std::string_view text, double& to) noexcept {
   return read_whole(text, to) && std::isfinite(to);
 }
 
