@@ -8,6 +8,7 @@ beck_test(http_tests SOURCES
   http/memory_test.cpp
   http/per_context_test.cpp
   http/run_test.cpp
+  http/service_manager_test.cpp
   http/static_files_test.cpp
   support/allocations.cpp
   ONE_THREAD

@@ -12,6 +12,7 @@
 #include <beck/io/steady_timer.hpp>
 
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -105,9 +106,13 @@ constexpr const char* kinds[] = {"/plain", "/task", "/exchange", "/layered"};
 }  // namespace
 
 CONFORMANCE_OVER_BOTH("http: one function makes the bodies of all errors that a server answers") {
-  http::router site;
+  http::router inner, site;
+  inner.use([](http::request& q, http::response& r, http::next next) { return next(q, r); });
+  inner.post("/", count_body, {.body_bytes = 4});
   site.get("/x", say_path)
+      .mount("/layered", inner)
       .post("/count", count_body, {.body_bytes = 4})
+      .get("/own405", [](http::request&, http::response&) { throw http::failure(405, "mine"); })
       .get("/throws", [](http::request&, http::response&) { throw std::runtime_error("no"); })
       .get("/silent", [](http::request&, http::response&) {})
       .mount("/files", http::static_files("/nowhere"));
@@ -137,6 +142,10 @@ CONFORMANCE_OVER_BOTH("http: one function makes the bodies of all errors that a 
       {ask_for("POST", "/count", "Transfer-Encoding: chunked\r\n") + "5\r\nhello\r\n0\r\n\r\n", 413,
        "413|body_too_long|-|refused: the body is too long (limit: 4 bytes, set by "
        "route_options::body_bytes)|/count"},
+      {ask_for("POST", "/layered", "Content-Length: 5\r\n"), 413,
+       "413|body_too_long|-|refused: the body is too long (limit: 4 bytes, set by "
+       "route_options::body_bytes)|/layered"},
+      {get("/own405"), 405, "405|none|mine|mine|/own405"},
       {ask_for("POST", "/count", "Transfer-Encoding: chunked\r\n") + "x\r\n", 400,
        "400|bad_chunk_size|-|refused: a chunk size is not 1 to 16 hexadecimal digits|/count"},
       {"bad\r\n\r\n", 400,
@@ -166,7 +175,8 @@ CONFORMANCE_OVER_BOTH("http: one function makes the bodies of all errors that a 
     CHECK(all[1].body == one.body);
     CHECK(value_of(all[1].fields, "Content-Type") == "text/test");
     CHECK(value_of(all[1].fields, "X-Page") == "yes");
-    if (one.status == 405) CHECK(value_of(all[1].fields, "Allow") != "-");
+    const bool has_allow = one.status == 405 && !has(one.request, "own");
+    CHECK((value_of(all[1].fields, "Allow") != "-") == has_allow);
     if (all.size() == 3) CHECK(all[2].body == "/x");
   }
 }
@@ -190,6 +200,7 @@ CONFORMANCE("http: an upload that was cut short, and a stop, have error pages, t
   beck::error_code ec;
   cut.socket.shutdown(beck::ip::tcp::socket::shutdown_send, ec);
   s.run_until([&] { return cut.done; });
+  CHECK(s.server.stats().failed == 0);
   REQUIRE(cut.responses().size() == 1);
   CHECK(cut.responses()[0].body == "400|none|-|the body of the request was cut short|/count");
   s.stop();
@@ -282,10 +293,12 @@ CONFORMANCE("http: an exception of a handler of each kind has a page, and no tex
 
 CONFORMANCE("http: an exception behind the head is shown, and the connection is cut") {
   seen_pages pages;
+  std::vector<std::string> lines;
   served s(handlers_of_all_kinds([](http::request&, http::response& r) {
     r.send("sent");
     throw http::failure(404, "too late");
   }));
+  keep_lines(s, lines);
   s.server.on_error_page(pages.function());
   for (const char* kind : kinds) {
     CAPTURE(kind);
@@ -302,6 +315,7 @@ CONFORMANCE("http: an exception behind the head is shown, and the connection is 
   }
   CHECK(s.server.stats().failed == 4);
   CHECK(s.server.stats().cut == 4);
+  CHECK(lines.size() == 4);
 }
 
 CONFORMANCE("http: an exception is not shown if the client, or a stop, is its cause") {
@@ -383,6 +397,7 @@ CONFORMANCE("http: fail() sends a page with the fields that are set") {
     }
     r.send();
     CHECK_THROWS_AS(r.fail(404), std::logic_error);
+    CHECK(r.status() == http::status::ok);
   });
   served s(site);
   for (const bool has_page : {false, true}) {
@@ -474,6 +489,18 @@ CONFORMANCE("http: a function before the head that throws leads to a page, witho
               std::string(path));
     CHECK(value_of(all[0].fields, "X-Hook") == "-");
   }
+}
+
+CONFORMANCE("http: the last function for error pages is the only one, and the server owns it") {
+  const auto owned = std::make_shared<int>(0);
+  {
+    served s(say_path);
+    s.server.on_error_page([owned](http::error_page& page) { page.body("a/b", "first"); });
+    s.server.on_error_page([owned](http::error_page& page) { page.body("a/b", "second"); });
+    CHECK(owned.use_count() == 2);
+    CHECK(s.ask("bad\r\n\r\n").at(0).body == "second");
+  }
+  CHECK(owned.use_count() == 1);
 }
 
 CONFORMANCE("http: a problem page is JSON, whatever the texts are") {

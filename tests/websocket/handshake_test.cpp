@@ -84,8 +84,9 @@ CONFORMANCE("websocket: a good request is answered, with the fields of the handl
 
 CONFORMANCE("websocket: a refused request has the program's error page") {
   asked a;
-  a.s.server.on_error_page(
-      [](http::error_page& page) { page.body("text/test", "page: " + std::string(page.text()) + '\n'); });
+  a.s.server.on_error_page([](http::error_page& page) {
+    page.body("text/test", "page: " + std::string(page.text()) + '\n');
+  });
   const std::string response = a.ask({.upgrade = ""});
   CHECK(response.starts_with("HTTP/1.1 426 "));
   CHECK(has(response, "Upgrade: websocket\r\n"));

@@ -225,8 +225,10 @@ namespace functions {
 /// Other work on the contexts is then dropped. A second signal cuts the remaining connections. A
 /// third one, or one second after the second one, drops the handlers that ignore that. Handlers
 /// that still run one second after the time of the drain are dropped, too, with a line on stderr. A
-/// handler that computes is always waited for. Returns 0; or 1, after a line on stderr, if it
-/// cannot listen, a listener fails, or an object of run_options::objects cannot be made or started.
+/// handler that computes is always waited for. Sends READY=1 to a service manager when all contexts
+/// listen, and STOPPING=1 at the first signal, or when a server that the program itself has stopped
+/// has drained; see notify_service_manager(). Returns 0; or 1, after a line on stderr, if it cannot
+/// listen, a listener fails, or an object of run_options::objects cannot be made or started.
 /// For main().
 int run(server& what, const run_options& how = run_options());
 

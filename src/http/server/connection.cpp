@@ -179,9 +179,7 @@ void connection::refuse(refusal why) {
   if (x.body_refusal == refusal::none) {  // of the head only the reason is known
     x.drop_text();
     x.head.clear();
-    active_->response.clear();
   }
-  active_->response.close = true;
   const std::string text = text_of_refusal(why);
   responses_.answer({status_of(why), text, why});
   if (handlers_.has_observer()) handlers_.report(why);
@@ -196,7 +194,6 @@ std::string connection::text_of_refusal(refusal why) const {
 void connection::refuse_body() {
   const refusal why = active_->request.body_refusal;
   BECK_ASSERT(why != refusal::none, "a body is refused without a reason");
-  active_->response.close = true;
   active_->handler.refused = why;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
   const std::string text = text_of_refusal(why);
