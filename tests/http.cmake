@@ -37,6 +37,7 @@ beck_test(http_tests SOURCES
   http/file_response_test.cpp
   http/generated_file_test.cpp
   http/handler_test.cpp
+  http/handler_time_test.cpp
   http/head_writer_test.cpp
   http/layer_test.cpp
   http/location_test.cpp

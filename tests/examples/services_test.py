@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 from contextlib import ExitStack
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
 import programs_test
@@ -66,6 +66,51 @@ class HitCounter(unittest.TestCase):
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertIn("cannot serve: no Redis: ", done.stderr)
+
+
+class LongPoll(unittest.TestCase):
+    def start(self, stack, backend, seconds):
+        poll, port = stack.enter_context(programs_test.program("long_poll", 0, seconds, backend=backend))
+        return poll, port
+
+    def wait(self, stack, port):
+        client = stack.enter_context(programs_test.connect(port))
+        client.sendall(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        return client
+
+    def until(self, port, waiting):
+        while ask(port, "GET", "/waiting") != (200, f"{waiting}\n"):
+            pass
+
+    def status(self, client):
+        response = HTTPResponse(client)
+        response.begin()
+        return response.status, response.read().decode()
+
+    def test_all_that_wait_are_told_and_a_client_that_leaves_waits_no_longer(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                poll, port = self.start(stack, backend, 3600)
+                stay = [self.wait(stack, port) for _ in range(3)]
+                leave = [self.wait(stack, port) for _ in range(2)]
+                self.until(port, 5)
+                leave[0].shutdown(socket.SHUT_WR)
+                leave[1].close()
+                self.until(port, 3)
+                self.assertEqual(ask(port, "POST", "/tell"), (200, "told\n"))
+                self.assertEqual([self.status(client) for client in stay], [(200, "news\n")] * 3)
+                self.until(port, 0)
+                last = self.wait(stack, port)
+                self.until(port, 1)
+                poll.send_signal(signal.SIGTERM)
+                self.assertEqual(self.status(last), (503, "the server is being stopped\n"))
+                self.assertEqual(poll.wait(LIMIT_S), 0)
+
+    def test_without_news_it_ends_with_204(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                _, port = self.start(stack, backend, 0)
+                self.assertEqual(self.status(self.wait(stack, port)), (204, ""))
 
 
 if __name__ == "__main__":

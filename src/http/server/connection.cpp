@@ -13,6 +13,7 @@
 #include "base/transitions.hpp"
 #include "http/message/refusal_text.hpp"
 #include "http/server/worker.hpp"
+#include "run/stop_walk.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -89,7 +90,7 @@ void connection::change(connection_event event) noexcept {
 }
 
 connection_exchange& connection::make_active() {
-  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(port_, bounds());
+  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(*this, port_, bounds());
   return *active_;
 }
 
@@ -147,7 +148,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       if (handler.is_taken()) {
         c.handlers_.suspend();
         beck::ignore(co_await handler.exchange_gone.wait());
-        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
+        // The object outlives this: cut() has ended it, or its time is over.
+        if (handler.is_taken() && !handler.is_late) c.lose();
       }
     }
     c.end_exchange(thrown);
@@ -166,7 +168,11 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
 void connection::end_exchange(std::exception_ptr& thrown) {
   const refusal why = handlers_.end(thrown);
   if (why != refusal::none) refuse(why);
-  active_->forget();
+  if (active_->handler.is_taken()) {
+    active_->leave();
+  } else {
+    active_->forget();
+  }
   requests_.note_last();
 }
 
@@ -185,10 +191,10 @@ void connection::refuse(refusal why) {
   if (handlers_.has_observer()) handlers_.report(why);
 }
 
-/// Returns the text of the page for a message that is refused.
 std::string connection::text_of_refusal(refusal why) const {
   const incoming_request& x = active_->request;
-  return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route);
+  return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route,
+                      active_->handler.time_limit);
 }
 
 void connection::refuse_body() {
@@ -323,6 +329,13 @@ bool connection::is_handled() const noexcept {
 bool connection::stop_handler() noexcept {
   if (scope_ == nullptr || is_tunnel() || is_lost()) return false;
   scope_->stop();
+  return true;
+}
+
+bool connection::stop_late_handler(beck::detail::stop_walk& stops) noexcept {
+  if (is_tunnel() || is_lost() || active_->response.stage == response_stage::ended) return false;
+  if (scope_ != nullptr) stops.tell(*scope_, beck::detail::stop_reason::deadline);
+  if (active_->handler.is_taken()) active_->handler.exchange_gone.set();
   return true;
 }
 
