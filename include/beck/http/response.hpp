@@ -163,8 +163,8 @@ class response {
   void send(std::string_view body = {});
 
   /// Sends an error page with this status, see server::on_error_page(). Keeps the fields that are
-  /// set, but Content-Type; drops content_length(). `text`: a sentence for the client without a line
-  /// end; the reason of the status if it is empty. Throws std::invalid_argument unless
+  /// set, but Content-Type; drops content_length(). `text`: a sentence for the client, without a
+  /// line end; the reason of the status if it is empty. Throws std::invalid_argument unless
   /// 400 <= status <= 599; else as send().
   void fail(unsigned status, std::string_view text = {});
   /// As above, with the name of the status.

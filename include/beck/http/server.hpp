@@ -138,10 +138,10 @@ class server {
     report_to(callback::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(error_page&)` for each response with an error that the library makes: refused
-  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions of
-  /// handlers, and what handlers send with response::fail() or throw as a failure. It may replace
-  /// the body, the type, the status and fields, before the functions of before_head() run. It is
-  /// also called for exceptions that come too late for a response, see error_page::has_begun().
+  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions
+  /// of handlers, and what handlers send with response::fail() or throw as a failure. It may
+  /// replace the body, the type, the status and fields, before the functions of before_head() run.
+  /// It is also called for exceptions that come too late, see error_page::has_begun().
   /// Called on the thread of the connection: with several contexts on several at once. It must not
   /// block. If it throws, the response has the library's text, and the exception is a line in the
   /// log. Copied or moved into the server; replaces an earlier one. Default: none, so each has the

@@ -52,8 +52,8 @@ inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t bod
   return {};
 }
 
-/// Returns the reason in words, with the limit, without a line end. `body_bytes` is the limit of the
-/// body; `by_route`: a setting of its route. `handler_time`: the limit of the handler.
+/// Returns the reason in words, with the limit, without a line end. `body_bytes` is the limit of
+/// the body; `by_route`: a setting of its route. `handler_time`: the limit of the handler.
 inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes,
                                 bool by_route, duration handler_time) {
   std::string text("refused: ");

@@ -13,7 +13,6 @@
 #include "base/transitions.hpp"
 #include "http/message/refusal_text.hpp"
 #include "http/server/worker.hpp"
-#include "run/stop_walk.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -332,9 +331,9 @@ bool connection::stop_handler() noexcept {
   return true;
 }
 
-bool connection::stop_late_handler(beck::detail::stop_walk& stops) noexcept {
-  if (is_tunnel() || is_lost() || active_->response.stage == response_stage::ended) return false;
-  if (scope_ != nullptr) stops.tell(*scope_, beck::detail::stop_reason::deadline);
+bool connection::stop_late_handler() noexcept {
+  if (active_->response.stage == response_stage::ended) return false;
+  if (scope_ != nullptr) scope_->stop(beck::detail::stop_reason::deadline);
   if (active_->handler.is_taken()) active_->handler.exchange_gone.set();
   return true;
 }

@@ -128,9 +128,9 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_handled() const noexcept;
   /// Stops the scope of a suspended handler. Returns false if there is none, or if it has a tunnel.
   bool stop_handler() noexcept;
-  /// As stop_handler(), because its time is over; also ends the wait for a kept exchange. Returns
-  /// false if there is no response to wait for.
-  bool stop_late_handler(beck::detail::stop_walk& stops) noexcept;
+  /// Stops the scope of a handler whose time is over, or ends the wait for its exchange object.
+  /// Returns false if its response is whole, or if it has a tunnel.
+  bool stop_late_handler() noexcept;
 
   // --- its stream
   /// Returns the stream to accept a connection into.

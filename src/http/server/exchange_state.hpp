@@ -7,18 +7,19 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <beck/base/assert.hpp>
 #include <beck/base/duration.hpp>
 #include <beck/coro/event.hpp>
-#include <beck/detail/deadline_scope.hpp>
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/exchange.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/status.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include "http/message/field_lines.hpp"
 #include "http/server/exchange_port.hpp"
@@ -44,10 +45,10 @@ struct handler_state {
   refusal refused = refusal::none;   ///< the request was refused inside the layers
   bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
   bool is_late = false;              ///< its time is over
-  duration timeout;                  ///< of its route, until it first waits; 0: none
+  duration timeout;                  ///< of its route, which begins when it first waits; 0: none
   duration time_limit;               ///< the one that `timer` waits for
-  time_point due;                    ///< the end of that
-  beck::detail::deadline_timer timer;
+  time_point due = time_point::max();  ///< the end of that
+  std::optional<steady_timer> timer;
 
   /// Returns whether an exchange object owns the request.
   bool is_taken() const noexcept { return taken_by != nullptr; }

@@ -94,18 +94,21 @@ std::exception_ptr handler_run::call(const route_choice& chosen, request& q, res
 
 void handler_run::limit_time(duration after) {
   handler_state& handler = state();
-  if (after == duration() || handler.is_late) return;
+  if (after == duration()) return;
   const time_point due = time_point(duration(loop_time())) + after;
-  if (handler.timer.is_armed() && handler.due <= due) return;
-  handler.timer.disarm();
+  if (handler.due <= due) return;
   handler.time_limit = after;
   handler.due = due;
-  handler.timer.arm(connection_.executor(), due, &on_late, this);
+  handler.timer.emplace(connection_.executor(), due);
+  handler.timer->async_wait([this, due, keep = connection_.shared_from_this()](error_code ec) {
+    if (!ec) on_late(due);
+  });
 }
 
-void handler_run::on_late(void* self, beck::detail::stop_walk& stops) noexcept {
-  auto& run = *static_cast<handler_run*>(self);
-  if (run.connection_.stop_late_handler(stops)) run.state().is_late = true;
+/// Called when the time `due` has come; it may be that of an earlier wait.
+void handler_run::on_late(time_point due) noexcept {
+  if (!connection_.is_active() || state().due != due) return;
+  state().is_late = connection_.stop_late_handler();
 }
 
 void handler_run::return_exchange() noexcept {
@@ -125,7 +128,7 @@ void handler_run::suspend() noexcept {
   if (!connection_.is_tunnel()) {
     try {
       if (!is_watching_) watch_client();
-      limit_time(std::exchange(state().timeout, duration()));
+      limit_time(state().timeout);
     } catch (...) {  // no memory: the handler is suspended, so its frame must not be destroyed now
       connection_.lose();
     }
@@ -137,7 +140,8 @@ void handler_run::suspend() noexcept {
 /// Ends the operations that use the exchange, before the exchange ends: a write would go into the
 /// next response, and a read would take the next request.
 void handler_run::end_operations() noexcept {
-  state().timer.disarm();
+  state().timer.reset();
+  state().due = time_point::max();
   if (operations_ != 0) connection_.lose();
   connection_.responses().cancel_waits();
   end_client_wait(error::operation_aborted);

@@ -77,7 +77,7 @@ class handler_run {
   bool is_unfinished() const noexcept;
   void answer_instead(const std::exception_ptr& thrown, std::string_view text);
   void count_late();
-  static void on_late(void* self, beck::detail::stop_walk& stops) noexcept;
+  void on_late(time_point due) noexcept;
 
   // handler_client.cpp
   beck::detail::stream_object::peer_status peer() const noexcept;
