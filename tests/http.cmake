@@ -8,6 +8,7 @@ beck_test(http_tests SOURCES
   http/memory_test.cpp
   http/per_context_test.cpp
   http/run_test.cpp
+  http/service_manager_test.cpp
   http/static_files_test.cpp
   support/allocations.cpp
   ONE_THREAD
@@ -33,12 +34,15 @@ beck_test(http_tests SOURCES
   http/date_test.cpp
   http/entity_tag_test.cpp
   http/error_page_test.cpp
+  http/error_page_world_test.cpp
   http/early_response_test.cpp
   http/eviction_test.cpp
   http/file_response_test.cpp
   http/form_test.cpp
   http/generated_file_test.cpp
   http/handler_test.cpp
+  http/handler_time_test.cpp
+  http/handler_time_world_test.cpp
   http/head_writer_test.cpp
   http/layer_test.cpp
   http/location_test.cpp
@@ -49,6 +53,7 @@ beck_test(http_tests SOURCES
   http/open_files_test.cpp
   http/parser_test.cpp
   http/peer_addresses_test.cpp
+  http/problem_page_test.cpp
   http/proxy_test.cpp
   http/range_test.cpp
   http/record_test.cpp

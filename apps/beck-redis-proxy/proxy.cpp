@@ -14,6 +14,7 @@
 #include <beck/http/server.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/service_manager.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/run/post.hpp>
 #include <csignal>
@@ -27,7 +28,6 @@
 #include "common/failure.hpp"
 #include "common/listening.hpp"
 #include "common/output.hpp"
-#include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
 #include "relayed_session.hpp"
@@ -161,14 +161,14 @@ class proxy {
     if (metrics_)
       line += fmt::format(" http://{}/metrics", beck_apps::text_of(metrics_->endpoint()));
     beck_apps::announce(line);
-    beck_apps::notify_manager("READY=1");
+    beck::notify_service_manager("READY=1");
   }
 
   beck::task<> obey_signals() {
     for (bool again = false;; again = true) {
       auto arrived = co_await signals_.async_wait();
       if (arrived.error()) co_return;
-      beck_apps::notify_manager("STOPPING=1");
+      beck::notify_service_manager("STOPPING=1");
       listeners_.close();
       if (again && clients_ != nullptr) clients_->stop();
     }

@@ -57,6 +57,7 @@
 #include <beck/io/read_write.hpp>
 #include <beck/io/read_write_dynamic.hpp>
 #include <beck/io/registered_buffer.hpp>
+#include <beck/io/service_manager.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_descriptor.hpp>

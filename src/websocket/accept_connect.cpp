@@ -91,7 +91,7 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, limits mos
 task<io_result<stream>> accept_request(http::request& q, http::response& response, limits most,
                                        std::string protocols, std::string origins) {
   using result = io_result<stream>;
-  const bool is_secure = http::detail::state_of(q).port.is_layered();
+  const bool is_secure = http::detail::state_of(q).port->is_layered();
   const detail::upgrade_check checked =
       detail::check_request(q.head(), {.protocols = protocols, .origins = origins}, is_secure);
   if (checked.error) {

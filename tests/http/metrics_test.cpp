@@ -84,10 +84,10 @@ TEST_CASE("http metrics: each counter of a server is there once, with its own va
                       {"beck_http_exchanges_total", 7},
                       {"beck_http_failed_total", 8},
                       {"beck_http_cut_total", UINT64_MAX}};
-  constexpr auto last = static_cast<unsigned>(http::refusal::body_late);
+  constexpr auto last = static_cast<unsigned>(http::refusal::handler_late);
   for (unsigned i = 1; i <= last; ++i) expected[refused(static_cast<http::refusal>(i))] = 100 + i;
   CHECK(read(http::metrics_text(stats)) == expected);
-  CHECK(expected.at("beck_http_refused_total{reason=\"head_late\"}") == 100 + last - 1);
+  CHECK(expected.at("beck_http_refused_total{reason=\"handler_late\"}") == 100 + last);
 }
 
 TEST_CASE("http metrics: the counters of a context follow") {

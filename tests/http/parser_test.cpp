@@ -452,7 +452,7 @@ TEST_CASE("status lines are refused for the right reason") {
 
 TEST_CASE("docs/http.md has a row for each refusal, with its status") {
   const auto rows = beck::test::rows_of(BECK_HTTP_PAGE, "| refusal |");
-  REQUIRE(rows.size() == static_cast<unsigned>(refusal::body_late));
+  REQUIRE(rows.size() == static_cast<unsigned>(refusal::handler_late));
   for (unsigned i = 0; i < rows.size(); ++i) {
     CAPTURE(rows[i]);
     const std::string status = std::to_string(number_of(status_of(static_cast<refusal>(i + 1))));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr handler_table no_handler{nullptr, nullptr, nullptr, nullptr, [](void*) noexcept {}};
 
-std::unique_ptr<route> nothing() { return std::make_unique<route>(nullptr, no_handler, 0); }
+std::unique_ptr<route> nothing() { return std::make_unique<route>(nullptr, no_handler); }
 
 struct routes {
   route_table table;

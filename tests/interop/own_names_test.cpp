@@ -65,6 +65,7 @@ struct own {
   constexpr own name(A&&...) { \
     return {};                 \
   }
+BECK_TEST_NAME(problem_page);
 BECK_TEST_NAME(random_token);
 BECK_TEST_NAME(read_text);
 BECK_TEST_NAME(bearer_token);
@@ -247,6 +248,7 @@ BECK_TEST_CALL(beck, from_base64, text(), some<std::string>(), beck::base64_form
 BECK_TEST_CALL(beck, to_base64, text(), beck::base64_form::url);
 BECK_TEST_CALL(beck::http, bearer_token, some<const beck::http::request>());
 BECK_TEST_CALL(beck::http, cookie_of, some<const beck::http::request>(), text());
+BECK_TEST_CALL(beck::http, problem_page, some<beck::http::error_page>());
 BECK_TEST_CALL(beck::http, read_text, some<beck::http::request>(), std::size_t());
 BECK_TEST_CALL(beck::tls, random_token, std::size_t());
 BECK_TEST_CALL(beck::http, decode_parameter, text(), made<mutable_buffer>(), some<text>());

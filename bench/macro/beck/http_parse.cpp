@@ -87,7 +87,7 @@ void route(bench::meter& m) {
     const std::string folder = "/api/v1/resource" + std::to_string(i);
     for (const char* end : {"", "/search", "/{id}", "/{id}/items", "/{id}/items/{item}"}) {
       table.add(http::method::get, folder + end,
-                std::make_unique<http::detail::route>(nullptr, none, 0));
+                std::make_unique<http::detail::route>(nullptr, none));
     }
     for (const char* end : {"", "/search", "/12345", "/12345/items", "/12345/items/77"})
       paths.push_back(folder + end);

@@ -33,8 +33,8 @@ struct exchange_record {
   duration time;                     ///< from the end of the head to the end of the handler
   refusal why = refusal::none;       ///< the reason if the message was refused
   bool cut = false;                  ///< the response was begun, and not completed
-  /// The exception of the handler, which may be a failure, or a std::logic_error if it ended without
-  /// a response. It tells a 500 of the program from a 500 of the server.
+  /// The exception of the handler, which may be a failure, or a std::logic_error if it ended
+  /// without a response. It tells a 500 of the program from a 500 of the server.
   std::exception_ptr thrown;
 };
 

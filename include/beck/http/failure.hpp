@@ -3,8 +3,8 @@
 // An exception that is a response: a status, and a sentence for the client.
 #pragma once
 
+#include <beck/base/error.hpp>  // for std::runtime_error, the base of std::system_error
 #include <beck/http/status.hpp>
-#include <stdexcept>
 #include <string_view>
 
 namespace beck::http {

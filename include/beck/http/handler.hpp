@@ -4,6 +4,7 @@
 // middlewares around them, and routers, which choose among handlers.
 #pragma once
 
+#include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/http/exchange.hpp>
 #include <beck/http/pending.hpp>
@@ -49,6 +50,7 @@ struct route_choice {
   std::uint64_t body_bytes;       ///< the limit of the request's body; 0: that of the server
   bool waits_for_events = false;  ///< see route_options::waits_for_events
   bool is_answer = false;         ///< a router answers by itself, for want of a handler
+  duration handler_timeout = duration();  ///< see route_options::handler_timeout
 };
 
 /// The functions of a handler of any type. One of the first four is set.

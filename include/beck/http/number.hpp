@@ -15,8 +15,8 @@ template <class T>
 concept text_number = (std::integral<T> || std::floating_point<T>) && !std::same_as<T, bool> &&
                       !std::same_as<T, char>;
 
-/// Reads a whole text as a number, without a sign "+" and spaces. Returns whether it is one that the
-/// type has; decimal, and for double also with an exponent, but neither infinite nor NaN.
+/// Reads a whole text as a number, without a sign "+" and spaces. Returns whether it is one that
+/// the type has; decimal, and for double also with an exponent, but neither infinite nor NaN.
 struct number_text {
   static bool read(std::string_view text, long long& to) noexcept;
   static bool read(std::string_view text, unsigned long long& to) noexcept;

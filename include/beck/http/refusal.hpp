@@ -49,6 +49,7 @@ enum class refusal : std::uint8_t {
   // time limits of a server
   head_late,
   body_late,
+  handler_late,  ///< see route_options::handler_timeout
 };
 
 namespace functions {

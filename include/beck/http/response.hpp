@@ -129,7 +129,8 @@ class response {
   response& set(std::string_view name, std::string_view value);
   /// Adds a field beside others of the same name, such as Set-Cookie. Throws as set().
   response& add(std::string_view name, std::string_view value);
-  /// Returns whether a field with this name is set, in any case; none of those that the server writes.
+  /// Returns whether a field with this name is set, in any case; none of those that the server
+  /// writes.
   bool has(std::string_view name) const noexcept;
   /// Announces the length of a body that is written with async_write_some(). If the handler writes
   /// more or less, the connection is cut. Throws std::logic_error if the head was sent.
@@ -169,15 +170,15 @@ class response {
   void send_json(std::string_view text) { set(field::content_type, "application/json").send(text); }
   /// Sends the client to another URL or path, without a body. 303 makes it a GET; 307 and 308 keep
   /// the method and the body; browsers remember 301 and 308 for ever. Never pass on what a client
-  /// has sent: its links could lead anywhere. Throws std::invalid_argument unless `number` is one of
-  /// these or 302, and as set(); else as send().
+  /// has sent: its links could lead anywhere. Throws std::invalid_argument unless `number` is one
+  /// of these or 302, and as set(); else as send().
   void redirect(std::string_view to, unsigned number = 303);
   /// Adds a cookie. Throws as add() and cookie::text().
   response& set_cookie(const cookie& made);
 
   /// Sends an error page with this status, see server::on_error_page(). Keeps the fields that are
-  /// set, but Content-Type; drops content_length(). `text`: a sentence for the client without a line
-  /// end; the reason of the status if it is empty. Throws std::invalid_argument unless
+  /// set, but Content-Type; drops content_length(). `text`: a sentence for the client, without a
+  /// line end; the reason of the status if it is empty. Throws std::invalid_argument unless
   /// 400 <= status <= 599; else as send().
   void fail(unsigned status, std::string_view text = {});
   /// As above, with the name of the status.

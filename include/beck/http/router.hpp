@@ -3,6 +3,7 @@
 // Chooses the handler of a request by its path and method, and runs middlewares around it.
 #pragma once
 
+#include <beck/base/duration.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/middleware.hpp>
 #include <beck/http/route.hpp>
@@ -20,6 +21,14 @@ struct route_options {
   /// client has left (request::client_left()), and when the server is being stopped, which answers
   /// 503 unless the handler responds. Only a coroutine has a scope.
   bool waits_for_events = false;
+  /// How long the handler and the middlewares around it may take, from the end of the head of the
+  /// request on. 0: no limit. Then their scope is stopped, so what they wait for ends with
+  /// error::timeout; the server answers 503 unless they respond, or cuts the connection if a part
+  /// of a response was sent. The limit is of what waits: a handler that computes is not stopped. A
+  /// kept exchange is answered with 503, too, and then sends nothing. It does not apply to a
+  /// connection that was taken over, and not to responses that are whole and still being sent. The
+  /// limit of a route goes before that of a mount() around it.
+  duration handler_timeout = duration::zero();
   /// How many values a route may have.
   static constexpr std::size_t values_max = 4;
   /// What middlewares read of the route with request::route(), such as `is_public(true)`. A route

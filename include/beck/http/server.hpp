@@ -138,10 +138,10 @@ class server {
     report_to(callback::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(error_page&)` for each response with an error that the library makes: refused
-  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions of
-  /// handlers, and what handlers send with response::fail() or throw as a failure. It may replace
-  /// the body, the type, the status and fields, before the functions of before_head() run. It is
-  /// also called for exceptions that come too late for a response, see error_page::has_begun().
+  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions
+  /// of handlers, and what handlers send with response::fail() or throw as a failure. It may
+  /// replace the body, the type, the status and fields, before the functions of before_head() run.
+  /// It is also called for exceptions that come too late, see error_page::has_begun().
   /// Called on the thread of the connection: with several contexts on several at once. It must not
   /// block. If it throws, the response has the library's text, and the exception is a line in the
   /// log. Copied or moved into the server; replaces an earlier one. Default: none, so each has the
@@ -225,8 +225,10 @@ namespace functions {
 /// Other work on the contexts is then dropped. A second signal cuts the remaining connections. A
 /// third one, or one second after the second one, drops the handlers that ignore that. Handlers
 /// that still run one second after the time of the drain are dropped, too, with a line on stderr. A
-/// handler that computes is always waited for. Returns 0; or 1, after a line on stderr, if it
-/// cannot listen, a listener fails, or an object of run_options::objects cannot be made or started.
+/// handler that computes is always waited for. Sends READY=1 to a service manager when all contexts
+/// listen, and STOPPING=1 at the first signal, or when a server that the program itself has stopped
+/// has drained; see notify_service_manager(). Returns 0; or 1, after a line on stderr, if it cannot
+/// listen, a listener fails, or an object of run_options::objects cannot be made or started.
 /// For main().
 int run(server& what, const run_options& how = run_options());
 

@@ -73,7 +73,7 @@ class refusal_category_type final : public std::error_category {
   constexpr refusal_category_type() noexcept = default;
   const char* name() const noexcept override { return "beck.http.refusal"; }
   std::string message(int value) const override {
-    if (value < 0 || value > static_cast<int>(refusal::body_late))
+    if (value < 0 || value > static_cast<int>(refusal::handler_late))
       return "Unknown error " + std::to_string(value);
     return "The response is refused: " + std::string(text_of(static_cast<refusal>(value)));
   }

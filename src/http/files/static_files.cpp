@@ -217,7 +217,7 @@ task<> static_files::operator()(request& q, response& r) const {
     co_return;
   }
   error_code ec;
-  file_call call{*site_, open_here(*site_, state_of(q).port, ec), q, r};
+  file_call call{*site_, open_here(*site_, *state_of(q).port, ec), q, r};
   if (ec) {
     say_error(r, ec);
   } else if (path.back() != '/') {

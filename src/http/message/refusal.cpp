@@ -68,6 +68,8 @@ constexpr refusal_row refusal_rows[] = {
     {refusal::body_too_long, "body_too_long", status::content_too_large, "the body is too long"},
     {refusal::head_late, "head_late", status::request_timeout, "the head came too slowly"},
     {refusal::body_late, "body_late", status::request_timeout, "the body came too slowly"},
+    {refusal::handler_late, "handler_late", status::service_unavailable,
+     "the handler took too long"},
 };
 
 constexpr bool is_in_order() {
@@ -76,7 +78,7 @@ constexpr bool is_in_order() {
   return true;
 }
 static_assert(is_in_order(), "a row for each refusal, in the order of the enumeration");
-static_assert(std::size(refusal_rows) == static_cast<unsigned>(refusal::body_late) + 1);
+static_assert(std::size(refusal_rows) == static_cast<unsigned>(refusal::handler_late) + 1);
 
 }  // namespace
 

@@ -18,7 +18,7 @@ inline std::string limit_seconds(duration d) {
 
 /// Returns the limit that a message has exceeded; an empty text if the reason is no limit.
 inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes,
-                            bool by_route) {
+                            bool by_route, duration handler_time) {
   const auto bytes = [](std::uint64_t n, const char* member) {
     return std::to_string(n) + " bytes, set by " + member;
   };
@@ -47,16 +47,18 @@ inline std::string limit_of(refusal why, const limits& bounds, std::uint64_t bod
     return std::to_string(bounds.body_rate) + " bytes a second after " +
            limit_seconds(bounds.body_grace) + ", set by limits::body_rate, and pauses of " +
            limit_seconds(bounds.body_timeout) + ", by limits::body_timeout";
+  if (why == refusal::handler_late)
+    return limit_seconds(handler_time) + ", set by route_options::handler_timeout";
   return {};
 }
 
-/// Returns the reason in words, with the limit, without a line end. `body_bytes` is the limit of the body; `by_route`:
-/// a setting of its route.
+/// Returns the reason in words, with the limit, without a line end. `body_bytes` is the limit of
+/// the body; `by_route`: a setting of its route. `handler_time`: the limit of the handler.
 inline std::string refusal_text(refusal why, const limits& bounds, std::uint64_t body_bytes,
-                                bool by_route) {
+                                bool by_route, duration handler_time) {
   std::string text("refused: ");
   text += text_of(why);
-  const std::string limit = limit_of(why, bounds, body_bytes, by_route);
+  const std::string limit = limit_of(why, bounds, body_bytes, by_route, handler_time);
   if (!limit.empty()) text += " (limit: " + limit + ')';
   return text;
 }

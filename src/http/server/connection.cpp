@@ -89,7 +89,7 @@ void connection::change(connection_event event) noexcept {
 }
 
 connection_exchange& connection::make_active() {
-  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(port_, bounds());
+  if (active_ == nullptr) active_ = std::make_unique<connection_exchange>(*this, port_, bounds());
   return *active_;
 }
 
@@ -147,7 +147,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
       if (handler.is_taken()) {
         c.handlers_.suspend();
         beck::ignore(co_await handler.exchange_gone.wait());
-        if (handler.is_taken()) c.lose();  // the object outlives this; cut() ends it
+        // The object outlives this: cut() has ended it, or its time is over.
+        if (handler.is_taken() && !handler.is_late) c.lose();
       }
     }
     c.end_exchange(thrown);
@@ -166,7 +167,11 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
 void connection::end_exchange(std::exception_ptr& thrown) {
   const refusal why = handlers_.end(thrown);
   if (why != refusal::none) refuse(why);
-  active_->forget();
+  if (active_->handler.is_taken()) {
+    active_->leave();
+  } else {
+    active_->forget();
+  }
   requests_.note_last();
 }
 
@@ -179,24 +184,21 @@ void connection::refuse(refusal why) {
   if (x.body_refusal == refusal::none) {  // of the head only the reason is known
     x.drop_text();
     x.head.clear();
-    active_->response.clear();
   }
-  active_->response.close = true;
   const std::string text = text_of_refusal(why);
   responses_.answer({status_of(why), text, why});
   if (handlers_.has_observer()) handlers_.report(why);
 }
 
-/// Returns the text of the page for a message that is refused.
 std::string connection::text_of_refusal(refusal why) const {
   const incoming_request& x = active_->request;
-  return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route);
+  return refusal_text(why, bounds(), x.body_bytes_max, x.bound_by_route,
+                      active_->handler.time_limit);
 }
 
 void connection::refuse_body() {
   const refusal why = active_->request.body_refusal;
   BECK_ASSERT(why != refusal::none, "a body is refused without a reason");
-  active_->response.close = true;
   active_->handler.refused = why;
   worker_->counters().refused[static_cast<std::size_t>(why)].add();
   const std::string text = text_of_refusal(why);
@@ -326,6 +328,13 @@ bool connection::is_handled() const noexcept {
 bool connection::stop_handler() noexcept {
   if (scope_ == nullptr || is_tunnel() || is_lost()) return false;
   scope_->stop();
+  return true;
+}
+
+bool connection::stop_late_handler() noexcept {
+  if (active_->response.stage == response_stage::ended) return false;
+  if (scope_ != nullptr) scope_->stop(beck::detail::stop_reason::deadline);
+  if (active_->handler.is_taken()) active_->handler.exchange_gone.set();
   return true;
 }
 

@@ -31,12 +31,18 @@ class worker;
 /// The part of a connection that exists only from the first byte of a request to the last byte of
 /// its response.
 struct connection_exchange final : exchange_state {
-  connection_exchange(exchange_port& by, const limits& bounds) noexcept
-      : exchange_state(by, request.head), request(bounds) {}
+  connection_exchange(connection& of, exchange_port& by, const limits& bounds) noexcept
+      : exchange_state(by, request.head), request(bounds), after(of) {}
+  /// Leaves the exchange to the object that the program has kept of it.
+  void leave() noexcept {
+    port = &after;
+    response.clear();
+  }
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
   static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
 
   incoming_request request;
+  ended_port after;
 };
 
 enum class connection_state : std::uint8_t {
@@ -101,6 +107,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
   /// Responds to a request whose body is too long, inside its middlewares.
   void refuse_body();
+  /// Returns the text of the page for a message that is refused.
+  std::string text_of_refusal(refusal why) const;
 
   // --- its parts
   request_side& requests() noexcept { return requests_; }
@@ -120,6 +128,9 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_handled() const noexcept;
   /// Stops the scope of a suspended handler. Returns false if there is none, or if it has a tunnel.
   bool stop_handler() noexcept;
+  /// Stops the scope of a handler whose time is over, or ends the wait for its exchange object.
+  /// Returns false if its response is whole, or if it has a tunnel.
+  bool stop_late_handler() noexcept;
 
   // --- its stream
   /// Returns the stream to accept a connection into.
@@ -155,7 +166,6 @@ class connection : public std::enable_shared_from_this<connection> {
   task<bool> make_layer(stream_layer& layer);
   void end_exchange(std::exception_ptr& thrown);
   void refuse(refusal why);
-  std::string text_of_refusal(refusal why) const;
   task<> close_gently();
   task<> finish_stream();
   static task<io_result<tunnel>> send_and_take_over(operation under_way);
@@ -168,7 +178,7 @@ class connection : public std::enable_shared_from_this<connection> {
   request_side requests_;
   handler_run handlers_;
   response_side responses_;
-  connection_port port_;
+  present_port port_;
   std::unique_ptr<connection_exchange> active_;
   beck::detail::scope* scope_ = nullptr;      // of a suspended handler, or of a handshake
   std::shared_ptr<connection> tunnel_keeps_;  // this object, while there is a tunnel

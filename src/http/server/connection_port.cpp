@@ -103,7 +103,15 @@ void connection_port::send_file(file_object& from, std::uint64_t offset, std::ui
 
 task<io_result<tunnel>> connection_port::take_over() { return connection_.take_over(); }
 
+// --- the handler
+
+void connection_port::limit_time(duration after) { connection_.handlers().limit_time(after); }
+
 // --- the exchange object
+
+task<io_result<tunnel>> ended_port::take_over() {
+  co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
+}
 
 std::shared_ptr<void> connection_port::share() { return connection_.shared_from_this(); }
 

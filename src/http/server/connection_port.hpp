@@ -10,7 +10,7 @@ namespace beck::http::detail {
 class connection;
 
 /// Passes each call to the part of the connection that does it.
-class connection_port final : public exchange_port {
+class connection_port : public exchange_port {
  public:
   explicit connection_port(connection& of) noexcept : connection_(of) {}
 
@@ -42,11 +42,56 @@ class connection_port final : public exchange_port {
                  file_send::handler done) override;
   task<io_result<tunnel>> take_over() override;
 
+  void limit_time(duration after) override;
+
   std::shared_ptr<void> share() override;
   void return_exchange() noexcept override;
 
+ protected:
+  ~connection_port() = default;
+
  private:
   connection& connection_;
+};
+
+/// The port of the present exchange.
+class present_port final : public connection_port {
+ public:
+  using connection_port::connection_port;
+};
+
+/// The port of an exchange object that the program has kept beyond the end of its exchange: nothing
+/// is read or sent any more.
+class ended_port final : public connection_port {
+ public:
+  using connection_port::connection_port;
+
+  bool client_left() noexcept override { return true; }
+  bool read_ready(mutable_buffer, std::size_t& bytes, error_code& ec) override {
+    bytes = 0;
+    return fail(ec, std::errc::connection_reset);
+  }
+  bool body_is_whole() const noexcept override { return false; }
+  bool lower_bound(std::uint64_t) noexcept override { return true; }
+  void refuse_body() override {}
+  void change_page(error_page&) const override {}
+  void send(std::string_view) override {}
+  bool write_ready(const_buffer, std::size_t& bytes, error_code& ec) override {
+    bytes = 0;
+    return fail(ec, std::errc::broken_pipe);
+  }
+  bool flush_ready(error_code& ec) override { return fail(ec, std::errc::broken_pipe); }
+  bool send_cached(file_object&, std::uint64_t, std::uint64_t, error_code& ec) override {
+    return fail(ec, std::errc::broken_pipe);
+  }
+  task<io_result<tunnel>> take_over() override;
+  void limit_time(duration) override {}
+
+ private:
+  static bool fail(error_code& ec, std::errc why) {
+    ec = make_error_code(why);
+    return true;
+  }
 };
 
 }  // namespace beck::http::detail

@@ -94,7 +94,7 @@ std::string exchange_state::put_page(const page_cause& cause) {
     page_contents changed = page;
     page_draft draft(*this, cause, changed, false);
     error_page shown(draft);
-    port.change_page(shown);
+    port->change_page(shown);
     std::swap(page, changed);
   } catch (...) {
     log(std::current_exception());
@@ -109,7 +109,7 @@ void exchange_state::fail(const page_cause& cause) {
   response.require_no_head();
   response.framing = body_framing::until_close;
   const std::string body = put_page(cause);
-  port.send(body);
+  port->send(body);
 }
 
 void exchange_state::show_late(const std::exception_ptr& thrown) noexcept {
@@ -118,7 +118,7 @@ void exchange_state::show_late(const std::exception_ptr& thrown) noexcept {
     page_contents unused = library_page(cause, field_lines());
     page_draft draft(*this, cause, unused, true);
     error_page shown(draft);
-    port.change_page(shown);
+    port->change_page(shown);
   } catch (...) {
     log(std::current_exception());
   }

@@ -40,8 +40,8 @@ class exchange_port {
   /// Lowers the bound of the body, which a router inside the handler has found. Returns false if
   /// the body is too long.
   virtual bool lower_bound(std::uint64_t bytes_max) noexcept = 0;
-  /// Responds to a request whose body is too long with an error page, and keeps the fields that are set. The
-  /// connection, or the stream, ends with this response. Throws as response::status().
+  /// Responds to a request whose body is too long with an error page, and keeps the fields that are
+  /// set. The connection, or the stream, ends with this response. Throws as response::fail().
   virtual void refuse_body() = 0;
 
   // --- the response
@@ -68,6 +68,11 @@ class exchange_port {
   virtual void send_file(file_object& from, std::uint64_t offset, std::uint64_t bytes,
                          file_send::handler done) = 0;
   virtual task<io_result<tunnel>> take_over() = 0;
+
+  // --- the handler
+  /// Lowers the limit of the time that the handler may take, from now on; 0: keeps it. Throws
+  /// std::bad_alloc.
+  virtual void limit_time(duration after) = 0;
 
   // --- the exchange object
   /// Returns a share in what carries the exchange, so that it stays while an object owns that.

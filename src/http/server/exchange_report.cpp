@@ -50,7 +50,7 @@ void exchange_state::log(const std::exception_ptr& thrown) const noexcept {
     if (head.bytes() != 0) line.append(head.method_text()).append(" ");
     append_printable(line, split_target(head.target()).path);  // a query may have secrets
     append_printable(line.append(": "), what_of(thrown));
-    log_line(port.executor(), line.c_str());
+    log_line(port->executor(), line.c_str());
   } catch (...) {
     return;  // no memory for the line
   }

@@ -7,16 +7,19 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/base/duration.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/exchange.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/status.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include "http/message/field_lines.hpp"
 #include "http/server/exchange_port.hpp"
@@ -41,6 +44,11 @@ struct handler_state {
   bool knows_end = false;            ///< the handler was told that the client has left
   refusal refused = refusal::none;   ///< the request was refused inside the layers
   bool is_stopped = false;           ///< its scope was stopped, as the server is being stopped
+  bool is_late = false;              ///< its time is over
+  duration timeout;                  ///< of its route, which begins when it first waits; 0: none
+  duration time_limit;               ///< the one that `timer` waits for
+  time_point due = time_point::max();  ///< the end of that
+  std::optional<steady_timer> timer;
 
   /// Returns whether an exchange object owns the request.
   bool is_taken() const noexcept { return taken_by != nullptr; }
@@ -103,7 +111,7 @@ struct response_state {
 
 /// The state of an exchange. Thread: that of the connection.
 struct exchange_state {
-  exchange_state(exchange_port& by, const request_head& of) noexcept : port(by), head(of) {}
+  exchange_state(exchange_port& by, const request_head& of) noexcept : port(&by), head(of) {}
   exchange_state(const exchange_state&) = delete;
   exchange_state& operator=(const exchange_state&) = delete;
 
@@ -133,7 +141,7 @@ struct exchange_state {
     values.clear();
   }
 
-  exchange_port& port;
+  exchange_port* port;
   const request_head& head;
   handler_state handler;
   response_state response;

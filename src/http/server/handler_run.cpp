@@ -3,6 +3,7 @@
 #include "http/server/handler_run.hpp"
 
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,7 +31,7 @@ route_choice handler_run::choose() {
   connection_.evict_hook.unlink();
   connection_.requests().begin();
   x.response.clear();
-  x.handler.knows_end = x.handler.is_stopped = false;
+  x.handler.knows_end = x.handler.is_stopped = x.handler.is_late = false;
   x.handler.refused = refusal::none;
   x.handler.route.clear();
   x.handler.layers.clear();
@@ -42,6 +43,7 @@ route_choice handler_run::choose() {
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
   x.handler.waits_for_events = chosen.waits_for_events;
+  x.handler.timeout = chosen.handler_timeout;
   x.handler.route.note_answer(chosen.is_answer);
   // The time of the loop does not advance while a handler computes.
   if (has_observer()) x.handler.began = steady_now().nanoseconds();
@@ -90,6 +92,25 @@ std::exception_ptr handler_run::call(const route_choice& chosen, request& q, res
   return nullptr;
 }
 
+void handler_run::limit_time(duration after) {
+  handler_state& handler = state();
+  if (after == duration()) return;
+  const time_point due = time_point(duration(loop_time())) + after;
+  if (handler.due <= due) return;
+  handler.time_limit = after;
+  handler.due = due;
+  handler.timer.emplace(connection_.executor(), due);
+  handler.timer->async_wait([this, due, keep = connection_.shared_from_this()](error_code ec) {
+    if (!ec) on_late(due);
+  });
+}
+
+/// Called when the time `due` has come; it may be that of an earlier wait.
+void handler_run::on_late(time_point due) noexcept {
+  if (!connection_.is_active() || state().due != due) return;
+  state().is_late = connection_.stop_late_handler();
+}
+
 void handler_run::return_exchange() noexcept {
   BECK_ASSERT(state().is_taken(), "an exchange object is returned twice");
   const std::shared_ptr<void> self = std::move(state().taken_by);
@@ -104,9 +125,10 @@ void handler_run::drop_operation() noexcept {
 void handler_run::suspend() noexcept {
   connection_.responses().output().release();
   connection_.responses().output().flush_now();
-  if (!is_watching_ && !connection_.is_tunnel()) {
+  if (!connection_.is_tunnel()) {
     try {
-      watch_client();
+      if (!is_watching_) watch_client();
+      limit_time(state().timeout);
     } catch (...) {  // no memory: the handler is suspended, so its frame must not be destroyed now
       connection_.lose();
     }
@@ -118,6 +140,8 @@ void handler_run::suspend() noexcept {
 /// Ends the operations that use the exchange, before the exchange ends: a write would go into the
 /// next response, and a read would take the next request.
 void handler_run::end_operations() noexcept {
+  state().timer.reset();
+  state().due = time_point::max();
   if (operations_ != 0) connection_.lose();
   connection_.responses().cancel_waits();
   end_client_wait(error::operation_aborted);
@@ -128,7 +152,7 @@ void handler_run::end_operations() noexcept {
 /// the client has left, or the server has stopped the handler.
 bool handler_run::is_excused() const noexcept {
   return connection_.requests().has_ended() || state().knows_end || state().is_stopped ||
-         (connection_.is_lost() && client_left_);
+         state().is_late || (connection_.is_lost() && client_left_);
 }
 
 /// Answers for a handler that has ended without a response. `text`: that of the answer if the
@@ -143,6 +167,11 @@ void handler_run::answer_instead(const std::exception_ptr& thrown, std::string_v
     } else if (state().is_stopped) {
       cause.status = status::service_unavailable;
       cause.text = "the server is being stopped";
+    } else if (state().is_late) {
+      count_late();
+      const std::string reason = connection_.text_of_refusal(refusal::handler_late);
+      return connection_.responses().answer(
+          {status_of(refusal::handler_late), reason, refusal::handler_late, thrown});
     } else if (state().knows_end) {
       return connection_.lose();
     } else {
@@ -156,7 +185,20 @@ void handler_run::answer_instead(const std::exception_ptr& thrown, std::string_v
 bool handler_run::ends_without_head() const noexcept {
   const connection_exchange& x = connection_.active();
   return !connection_.is_lost() && !connection_.is_tunnel() && !x.response.has_begun() &&
-         x.response.touched && x.request.body_refusal == refusal::none;
+         x.response.touched && !x.handler.is_late && x.request.body_refusal == refusal::none;
+}
+
+/// Returns whether the time of a handler was over before its response, which was begun, was whole.
+bool handler_run::is_unfinished() const noexcept {
+  const response_state& response = connection_.active().response;
+  return state().is_late && response.stage != response_stage::ended &&
+         !(response.has_length() && response.sent == response.length);
+}
+
+void handler_run::count_late() {
+  state().refused = refusal::handler_late;
+  constexpr auto index = static_cast<std::size_t>(refusal::handler_late);
+  connection_.server_worker().counters().refused[index].add();
 }
 
 refusal handler_run::end(std::exception_ptr& thrown) {
@@ -172,6 +214,7 @@ refusal handler_run::end(std::exception_ptr& thrown) {
   const bool threw = thrown != nullptr;
   const bool has_gone = connection_.is_lost() || connection_.is_tunnel();
   counters.exchanges.add();
+  if (x.handler.is_taken()) connection_.serve_no_more();  // its object goes on without it
   if (threw && !is_excused() && (has_gone || x.response.has_begun())) {
     counters.failed.add();
     x.show_late(thrown);
@@ -181,10 +224,11 @@ refusal handler_run::end(std::exception_ptr& thrown) {
       connection_.responses().note_cut();
   } else if (!x.response.has_begun() && x.request.body_refusal != refusal::none) {
     return x.request.body_refusal;
-  } else if (!x.response.has_begun() && (threw || !x.response.touched)) {
+  } else if (!x.response.has_begun() && (threw || !x.response.touched || x.handler.is_late)) {
     if (!threw && !is_excused()) thrown = no_response();
     answer_instead(thrown, threw ? "the handler failed" : no_response_text);
-  } else if (threw) {
+  } else if (threw || is_unfinished()) {
+    if (x.handler.is_late) count_late();
     connection_.responses().note_cut();
     connection_.serve_no_more();
   } else {

@@ -48,6 +48,9 @@ class handler_run {
   /// Reports an exchange that has ended to the observers. Requires has_observer().
   void report(refusal why, const std::exception_ptr& thrown = nullptr);
 
+  /// See exchange_port::limit_time().
+  void limit_time(duration after);
+
   // --- while the handler is suspended
   /// Called when the handler suspends: sends the queued output of earlier exchanges, and starts to
   /// watch the client.
@@ -71,7 +74,10 @@ class handler_run {
   void end_operations() noexcept;
   bool is_excused() const noexcept;
   bool ends_without_head() const noexcept;
+  bool is_unfinished() const noexcept;
   void answer_instead(const std::exception_ptr& thrown, std::string_view text);
+  void count_late();
+  void on_late(time_point due) noexcept;
 
   // handler_client.cpp
   beck::detail::stream_object::peer_status peer() const noexcept;

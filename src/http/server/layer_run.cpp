@@ -14,7 +14,7 @@ task<> wait_for_return(exchange_state& of) {
   beck::ignore(co_await of.handler.exchange_gone.wait());
 }
 
-void refuse_body(void*, request& q, response&) { state_of(q).port.refuse_body(); }
+void refuse_body(void*, request& q, response&) { state_of(q).port->refuse_body(); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void exchange_state::give(void* to, void (*call)(void* handler, http::exchange&&
   if (handler.is_taken())
     throw std::logic_error("http: a handler that has kept its exchange is called again");
   handler.exchange_gone.reset();
-  handler.taken_by = port.share();
+  handler.taken_by = port->share();
   call(to, make_exchange());
 }
 

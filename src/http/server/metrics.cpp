@@ -90,7 +90,7 @@ void append(std::string& to, const row<Stats, Number>& one, const Stats& of) {
 void append_refusals(std::string& to, const server_stats& of) {
   constexpr std::string_view name = "beck_http_refused_total";
   begin_family(to, name, "Messages refused, by reason.");
-  for (unsigned i = 1; i <= static_cast<unsigned>(refusal::body_late); ++i) {
+  for (unsigned i = 1; i <= static_cast<unsigned>(refusal::handler_late); ++i) {
     const refusal why = static_cast<refusal>(i);
     to.append(name).append("{reason=\"").append(name_of(why)).append("\"} ");
     to.append(std::to_string(of.count(why))).append("\n");

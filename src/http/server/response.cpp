@@ -67,7 +67,7 @@ response& response::close() noexcept {
   return *this;
 }
 
-void response::send(std::string_view body) { to_->port.send(body); }
+void response::send(std::string_view body) { to_->port->send(body); }
 
 void response::redirect(std::string_view to, unsigned number) {
   if (number != 301 && number != 302 && number != 303 && number != 307 && number != 308)
@@ -80,11 +80,11 @@ response& response::set_cookie(const cookie& made) {
   return add(name_of(field::set_cookie), made.text());
 }
 
-task<io_result<tunnel>> response::take_over() { return to_->port.take_over(); }
+task<io_result<tunnel>> response::take_over() { return to_->port->take_over(); }
 
 bool response::has_begun() const noexcept { return to_->response.has_begun(); }
 
-any_io_executor response::get_executor() const noexcept { return to_->port.executor(); }
+any_io_executor response::get_executor() const noexcept { return to_->port->executor(); }
 
 }  // namespace beck::http
 
@@ -97,35 +97,35 @@ void response_state::require_no_head() const {
 bool response_write::ready() {
   std::size_t bytes = 0;
   error_code ec;
-  return to_->port.write_ready(data_, bytes, ec) && finish(ec, bytes);
+  return to_->port->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 
-void response_write::initiate(handler done) { to_->port.wait_for_room(data_, std::move(done)); }
+void response_write::initiate(handler done) { to_->port->wait_for_room(data_, std::move(done)); }
 
-void response_write::cancel() noexcept { to_->port.cancel_room(); }
+void response_write::cancel() noexcept { to_->port->cancel_room(); }
 
-any_io_executor response_write::get_executor() const noexcept { return to_->port.executor(); }
+any_io_executor response_write::get_executor() const noexcept { return to_->port->executor(); }
 
 bool response_flush::ready() {
   error_code ec;
-  return to_->port.flush_ready(ec) && finish(ec);
+  return to_->port->flush_ready(ec) && finish(ec);
 }
 
-void response_flush::initiate(handler done) { to_->port.wait_for_flush(std::move(done)); }
+void response_flush::initiate(handler done) { to_->port->wait_for_flush(std::move(done)); }
 
-void response_flush::cancel() noexcept { to_->port.cancel_flush(); }
+void response_flush::cancel() noexcept { to_->port->cancel_flush(); }
 
-any_io_executor response_flush::get_executor() const noexcept { return to_->port.executor(); }
+any_io_executor response_flush::get_executor() const noexcept { return to_->port->executor(); }
 
 bool file_send::ready() {
   error_code ec;
-  return to_->port.send_cached(*from_, offset_, bytes_, ec) && finish(ec, ec ? 0 : bytes_);
+  return to_->port->send_cached(*from_, offset_, bytes_, ec) && finish(ec, ec ? 0 : bytes_);
 }
 
 void file_send::initiate(handler done) {
-  to_->port.send_file(*from_, offset_, bytes_, std::move(done));
+  to_->port->send_file(*from_, offset_, bytes_, std::move(done));
 }
 
-any_io_executor file_send::get_executor() const noexcept { return to_->port.executor(); }
+any_io_executor file_send::get_executor() const noexcept { return to_->port->executor(); }
 
 }  // namespace beck::http::detail

@@ -3,10 +3,12 @@
 // it. Without I/O.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,8 +23,14 @@ namespace beck::http::detail {
 
 /// A handler and the pattern that leads to it. Owns the handler.
 struct route {
-  route(void* owned, const handler_table& of, std::uint64_t bytes, bool waits = false) noexcept
-      : table(of), handler(owned), body_bytes(bytes), waits_for_events(waits) {}
+  route(void* owned, const handler_table& of, const route_options& how = {}) noexcept
+      : table(of),
+        handler(owned),
+        body_bytes(how.body_bytes),
+        waits_for_events(how.waits_for_events),
+        handler_timeout(how.handler_timeout) {
+    std::copy(std::begin(how.values), std::end(how.values), values.begin());
+  }
   ~route() { table.destroy(handler); }
   route(const route&) = delete;
   route& operator=(const route&) = delete;
@@ -33,6 +41,7 @@ struct route {
   void* handler;
   std::uint64_t body_bytes;  ///< 0: the limit of the server
   bool waits_for_events;
+  duration handler_timeout;  ///< 0: no limit
   std::array<route_value, route_options::values_max> values;
 };
 

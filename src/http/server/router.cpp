@@ -2,8 +2,6 @@
 // The router: decodes the path once, finds the route, and answers requests without a route.
 #include <beck/http/router.hpp>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,9 +57,7 @@ constexpr handler_table too_deep{&say_too_deep, nullptr, nullptr, nullptr, &keep
 /// Makes a route of a handler; destroys the handler if that throws.
 std::unique_ptr<route> own(void* handler, const handler_table& table, const route_options& how) {
   try {
-    auto made = std::make_unique<route>(handler, table, how.body_bytes, how.waits_for_events);
-    std::copy(std::begin(how.values), std::end(how.values), made->values.begin());
-    return made;
+    return std::make_unique<route>(handler, table, how);
   } catch (...) {
     table.destroy(handler);
     throw;
@@ -70,17 +66,19 @@ std::unique_ptr<route> own(void* handler, const handler_table& table, const rout
 
 /// Returns the choice of an answer of the router itself.
 route_choice answer_with(const handler_table& table, void* data = nullptr) noexcept {
-  return {&table, data, 0, false, true};
+  return {&table, data, 0, false, true, duration()};
 }
 
 /// Returns the choice of a route that was found.
 route_choice enter(const route& found, request& q) {
   state_of(q).handler.route.add_route(found);
   if (found.table.choose == nullptr)
-    return {&found.table, found.handler, found.body_bytes, found.waits_for_events};
+    return {&found.table,           found.handler, found.body_bytes,
+            found.waits_for_events, false,         found.handler_timeout};
   route_choice inner = found.table.choose(found.handler, q);
   if (inner.body_bytes == 0) inner.body_bytes = found.body_bytes;
   inner.waits_for_events = inner.waits_for_events || found.waits_for_events;
+  if (inner.handler_timeout == duration()) inner.handler_timeout = found.handler_timeout;
   return inner;
 }
 
@@ -104,7 +102,8 @@ route_choice choose_inside(const router& by, request& q, layer_run& layers) {
   const layer_collection collection(of.handler, layers);
   route_choice chosen = by.choose(q);
   of.handler.waits_for_events = of.handler.waits_for_events || chosen.waits_for_events;
-  const bool is_too_long = !of.port.lower_bound(chosen.body_bytes);
+  of.port->limit_time(chosen.handler_timeout);
+  const bool is_too_long = !of.port->lower_bound(chosen.body_bytes);
   if (is_too_long) chosen.table = &body_too_long;
   of.handler.route.note_answer(chosen.is_answer || is_too_long);
   return chosen;

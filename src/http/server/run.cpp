@@ -12,12 +12,14 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/server.hpp>
 #include <beck/io/io_pool.hpp>
+#include <beck/io/service_manager.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/run/stop_token.hpp>
 
@@ -76,6 +78,7 @@ class serving_program {
   task<> meet(place& here);
   task<> obey_signals();
   void listening();
+  void announce_end() noexcept;
   void fail(std::exception_ptr error) noexcept;
   void stop_contexts() noexcept;
 
@@ -88,6 +91,7 @@ class serving_program {
   std::mutex mutex_;
   std::exception_ptr failed_;  // under the lock until all contexts have stopped
   std::atomic<bool> may_serve_{true};
+  bool is_announced_ = false;  // READY=1 was said, and not STOPPING=1; on the first context
   io_context first_;
   std::optional<io_pool> others_;
   signal_set signals_;
@@ -144,6 +148,7 @@ task<> serving_program::live(serving_program& self, place& here) {
   co_await self.meet(here);
   if (self.may_serve_.load(std::memory_order_relaxed)) co_await self.serve(serves);
   co_await self.meet(here);
+  if (here.index == 0) self.announce_end();  // the program itself may have stopped the server
   co_await self.stop(own);
   // Acquire and release: the last one sees the failures of the others.
   if (self.missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) self.stop_contexts();
@@ -218,6 +223,8 @@ void serving_program::listening() {
   try {
     const bool may_serve = !starting_.stop_requested();
     if (may_serve && how_.on_listening != nullptr) how_.on_listening(how_.listening_data);
+    if (may_serve) notify_service_manager("READY=1");
+    is_announced_ = may_serve;
     // Relaxed: the next meeting orders it.
     may_serve_.store(may_serve, std::memory_order_relaxed);
   } catch (...) {
@@ -226,12 +233,17 @@ void serving_program::listening() {
   }
 }
 
+void serving_program::announce_end() noexcept {
+  if (std::exchange(is_announced_, false)) notify_service_manager("STOPPING=1");
+}
+
 /// Begins the end at the first signal, shortens it at the second, ends at once at the third.
 task<> serving_program::obey_signals() {
   auto arrived = co_await signals_.async_wait();
   if (arrived.error()) co_return;
   server_->announce_stop();
   starting_.request_stop();
+  announce_end();
   arrived = co_await timeout(signals_.async_wait(), how_.notice_timeout);
   if (arrived.error() == error::timeout) {
     server_->stop(how_.drain_timeout);
