@@ -52,7 +52,12 @@ function(beck_unite target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES SOURCES "${alone}")
-  beck_write_groups(files ${target} 20 "" "" ${united})
+  set(before "")
+  if(target STREQUAL beck)
+    # Behind a `using namespace detail` no header could open beck::functions for the first time.
+    set(before "#include <beck/beck.hpp>\n")
+  endif()
+  beck_write_groups(files ${target} 20 "${before}" "" ${united})
   beck_compile_groups(${target} ${files})
 endfunction()
 

@@ -65,6 +65,7 @@ struct own {
   constexpr own name(A&&...) { \
     return {};                 \
   }
+BECK_TEST_NAME(notify_service_manager);
 BECK_TEST_NAME(problem_page);
 BECK_TEST_NAME(random_token);
 BECK_TEST_NAME(read_text);
@@ -244,6 +245,7 @@ BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(), made<std
 BECK_TEST_CALL(beck::ip, make_port, 1L, some<beck::error_code>());
 BECK_TEST_CALL(beck::ip, throw_name_error, made<const beck::error_code&>(),
                made<std::string_view>(), made<std::string_view>());
+BECK_TEST_CALL(beck, notify_service_manager, text());
 BECK_TEST_CALL(beck, from_base64, text(), some<std::string>(), beck::base64_form::url);
 BECK_TEST_CALL(beck, to_base64, text(), beck::base64_form::url);
 BECK_TEST_CALL(beck::http, bearer_token, some<const beck::http::request>());

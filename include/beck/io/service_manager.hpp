@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace beck {
+namespace functions {
 
 /// Sends a message such as "READY=1" or "STOPPING=1" to the socket that the environment variable
 /// NOTIFY_SOCKET names: a path or, behind "@", an abstract name. Does nothing without it. Does not
@@ -13,5 +14,8 @@ namespace beck {
 /// itself. Thread: any, while no other one changes the environment.
 /// Source: sd_notify(3), for units with Type=notify.
 void notify_service_manager(std::string_view message) noexcept;
+
+}  // namespace functions
+using namespace functions;
 
 }  // namespace beck
