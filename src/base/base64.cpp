@@ -41,7 +41,7 @@ unsigned value_of(char c, base64_form form) noexcept {
 
 }  // namespace
 
-std::string functions::to_base64(std::string_view bytes, base64_form form) {
+std::string beck::functions::to_base64(std::string_view bytes, base64_form form) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
@@ -55,7 +55,7 @@ std::string functions::to_base64(std::string_view bytes, base64_form form) {
   return text;
 }
 
-bool functions::from_base64(std::string_view text, std::string& to, base64_form form) {
+bool beck::functions::from_base64(std::string_view text, std::string& to, base64_form form) {
   to.clear();
   if (form == base64_form::standard) {
     if (text.size() % 4 != 0) return false;

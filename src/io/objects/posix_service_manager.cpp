@@ -15,7 +15,7 @@
 
 namespace beck {
 
-void functions::notify_service_manager(std::string_view message) noexcept {
+void beck::functions::notify_service_manager(std::string_view message) noexcept {
   const char* const name = std::getenv("NOTIFY_SOCKET");
   sockaddr_un to = {};
   if (name == nullptr || std::strlen(name) >= sizeof to.sun_path) return;
