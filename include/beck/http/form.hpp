@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <string_view>
-#include <vector>  // lint: allow heavy-header, of programs that read forms
 
 namespace beck::http {
 
@@ -33,7 +32,7 @@ class form_fields {
   explicit form_fields(std::string_view encoded, std::size_t most = fields_max);
 
   /// Returns the number of fields.
-  std::size_t size() const noexcept { return sizes_.size(); }
+  std::size_t size() const noexcept { return size_; }
   /// Returns field `i`, in the order of the text. Requires i < size(), asserted.
   field operator[](std::size_t i) const noexcept;
 
@@ -56,16 +55,13 @@ class form_fields {
   }
 
  private:
-  struct places {
-    std::size_t at;
-    std::size_t name_bytes, value_bytes;
-  };
   /// Returns the index of the first field with this name; size() if there is none.
   std::size_t find(std::string_view name) const noexcept;
   [[noreturn]] static void refuse(std::string_view name);
 
   std::string text_;
-  std::vector<places> sizes_;
+  std::string places_;  // the bytes of a record for each field
+  std::size_t size_ = 0;
 };
 
 namespace functions {

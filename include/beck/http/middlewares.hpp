@@ -10,10 +10,8 @@
 #include <beck/http/middleware.hpp>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>  // lint: allow heavy-header, of programs that use middlewares
 #include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <string_view>
-#include <vector>  // lint: allow heavy-header, of programs that use middlewares
 
 namespace beck::http {
 
@@ -43,7 +41,7 @@ class cors_options {
  private:
   friend class cors;
 
-  std::vector<std::string> origins_;
+  std::string origins_;  // each with a line end
   std::string methods_, fields_, exposes_;
   duration max_age_{0};
   bool any_ = false, credentials_ = false;
@@ -80,7 +78,7 @@ class same_origin {
   pending operator()(request& q, response& r, next rest) const;
 
  private:
-  std::vector<std::string> trusted_;
+  std::string trusted_;  // origins, each with a line end
 };
 
 /// Sets fields of all responses, also of error pages, unless the handler has set them:
@@ -96,7 +94,7 @@ class add_fields {
   pending operator()(request& q, response& r, next rest) const;
 
  private:
-  std::vector<std::string> texts_;  // name, value, name, ...
+  std::string texts_;  // name, line end, value, line end, name, ...
 };
 
 /// Answers with 503 and Retry-After while `count` requests are inside, from their heads on to the
@@ -106,11 +104,14 @@ class at_most {
  public:
   /// Throws std::invalid_argument for 0; std::bad_alloc.
   explicit at_most(std::size_t count);
+  at_most(const at_most& other) noexcept;
+  at_most& operator=(const at_most& other) noexcept;
+  ~at_most();
   task<> operator()(request& q, response& r, next rest) const;
 
  private:
   struct state;
-  std::shared_ptr<state> state_;
+  state* state_;
 };
 
 /// Answers with 429 and Retry-After if a client sends more requests than `per_second` in the mean,
@@ -121,11 +122,14 @@ class rate_limit {
  public:
   /// Throws std::invalid_argument unless 0 < per_second <= 1e9, and burst >= 1; std::bad_alloc.
   rate_limit(double per_second, unsigned burst);
+  rate_limit(const rate_limit& other) noexcept;
+  rate_limit& operator=(const rate_limit& other) noexcept;
+  ~rate_limit();
   pending operator()(request& q, response& r, next rest) const;
 
  private:
   struct table;
-  std::shared_ptr<table> table_;
+  table* table_;
 };
 
 }  // namespace beck::http

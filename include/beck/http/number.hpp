@@ -4,9 +4,9 @@
 #pragma once
 
 #include <concepts>
-#include <limits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace beck::http::detail {
 
@@ -32,8 +32,7 @@ struct number_text {
     } else {
       std::conditional_t<std::unsigned_integral<T>, unsigned long long, long long> wide = 0;
       if (!read(text, wide)) return false;
-      if (wide > std::numeric_limits<T>::max() || wide < std::numeric_limits<T>::min())
-        return false;
+      if (!std::in_range<T>(wide)) return false;
       to = static_cast<T>(wide);
       return true;
     }

@@ -11,15 +11,22 @@ add_fields::add_fields(std::initializer_list<field> all) {
   for (const auto& [name, value] : all) {
     detail::field_lines checked;
     detail::add_field(checked, to_field(name), name, value);
-    texts_.emplace_back(name);
-    texts_.emplace_back(value);
+    texts_.append(name).append("\n").append(value).append("\n");
   }
 }
 
 pending add_fields::operator()(request& q, response& r, next rest) const {
   r.before_head([self = this](request&, response& head) {
-    for (std::size_t i = 0; i < self->texts_.size(); i += 2)
-      if (!head.has(self->texts_[i])) head.set(self->texts_[i], self->texts_[i + 1]);
+    std::string_view left = self->texts_;
+    const auto take = [&left] {
+      const std::string_view line = left.substr(0, left.find('\n'));
+      left.remove_prefix(line.size() + 1);
+      return line;
+    };
+    while (!left.empty()) {
+      const std::string_view name = take(), value = take();
+      if (!head.has(name)) head.set(name, value);
+    }
   });
   return rest(q, r);
 }

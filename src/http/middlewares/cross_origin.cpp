@@ -42,8 +42,14 @@ std::string checked_list(std::string_view list) {
   return std::string(list);
 }
 
-bool lists(const std::vector<std::string>& all, std::string_view one) noexcept {
-  return std::find(all.begin(), all.end(), one) != all.end();
+/// Returns whether `one` is a line of `all`.
+bool lists(std::string_view all, std::string_view one) noexcept {
+  while (!all.empty()) {
+    const std::size_t end = all.find('\n');
+    if (all.substr(0, end) == one) return true;
+    all.remove_prefix(end + 1);
+  }
+  return false;
 }
 
 /// Returns the host and the port of an origin: what the field Host of its own requests has.
@@ -55,7 +61,7 @@ std::string_view host_of(std::string_view origin) noexcept {
 }  // namespace
 
 cors_options& cors_options::origin(std::string_view one) {
-  origins_.push_back(checked_origin(one));
+  origins_ += checked_origin(one) + '\n';
   return *this;
 }
 cors_options& cors_options::any_origin() noexcept {
@@ -126,7 +132,7 @@ pending cors::operator()(request& q, response& r, next rest) const {
 }
 
 same_origin& same_origin::trust(std::string_view origin) {
-  trusted_.push_back(checked_origin(origin));
+  trusted_ += checked_origin(origin) + '\n';
   return *this;
 }
 

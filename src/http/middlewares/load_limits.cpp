@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include <beck/http/middlewares.hpp>
 #include <beck/http/request.hpp>
@@ -19,6 +22,16 @@ namespace beck::http {
 namespace {
 
 constexpr std::int64_t ns_of_a_second = 1'000'000'000;
+
+/// The number of copies of a middleware.
+struct shared_state {
+  void retain() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  /// Returns whether it was the last one.
+  bool release() noexcept { return users_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+ private:
+  std::atomic<unsigned> users_{1};
+};
 
 void refuse_for(response& r, status why, std::int64_t wait_ns) {
   const std::int64_t seconds =
@@ -46,7 +59,7 @@ std::uint64_t client_number(const ip::address& client) {
 
 // --- requests at one time
 
-struct at_most::state {
+struct at_most::state : shared_state {
   explicit state(std::size_t count) noexcept : most(count) {}
   const std::size_t most;
   std::atomic<std::size_t> inside{0};
@@ -54,7 +67,16 @@ struct at_most::state {
 
 at_most::at_most(std::size_t count) {
   if (count == 0) throw std::invalid_argument("http::at_most: 0 would answer nobody");
-  state_ = std::make_shared<state>(count);
+  state_ = new state(count);
+}
+at_most::at_most(const at_most& other) noexcept : state_(other.state_) { state_->retain(); }
+at_most& at_most::operator=(const at_most& other) noexcept {
+  at_most copy(other);
+  std::swap(state_, copy.state_);
+  return *this;
+}
+at_most::~at_most() {
+  if (state_->release()) delete state_;
 }
 
 task<> at_most::operator()(request& q, response& r, next rest) const {
@@ -64,9 +86,9 @@ task<> at_most::operator()(request& q, response& r, next rest) const {
     state& of;
     const std::size_t number;
   };
-  const std::shared_ptr<state> kept = state_;
-  const place mine(*kept);
-  if (mine.number > kept->most) {
+  const at_most kept(*this);
+  const place mine(*kept.state_);
+  if (mine.number > kept.state_->most) {
     refuse_for(r, status::service_unavailable, 0);
     co_return;
   }
@@ -77,7 +99,7 @@ task<> at_most::operator()(request& q, response& r, next rest) const {
 
 /// The time at which each client will have paid for its requests, one interval each (the generic
 /// cell rate algorithm). In 64 parts with a lock each, of 128 sets of 8 clients.
-struct rate_limit::table {
+struct rate_limit::table : shared_state {
   static constexpr std::size_t parts = 64, sets = 128, ways = 8;
 
   struct client {
@@ -128,7 +150,18 @@ rate_limit::rate_limit(double per_second, unsigned burst) {
   const double longest = 365.0 * 86'400 * static_cast<double>(ns_of_a_second);
   const double interval = std::min(static_cast<double>(ns_of_a_second) / per_second, longest);
   const double tolerance = std::min(interval * (burst - 1.0), longest);
-  table_ = std::make_shared<table>(std::llround(interval), std::llround(tolerance));
+  table_ = new table(std::llround(interval), std::llround(tolerance));
+}
+rate_limit::rate_limit(const rate_limit& other) noexcept : table_(other.table_) {
+  table_->retain();
+}
+rate_limit& rate_limit::operator=(const rate_limit& other) noexcept {
+  rate_limit copy(other);
+  std::swap(table_, copy.table_);
+  return *this;
+}
+rate_limit::~rate_limit() {
+  if (table_->release()) delete table_;
 }
 
 pending rate_limit::operator()(request& q, response& r, next rest) const {

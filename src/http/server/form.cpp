@@ -3,6 +3,7 @@
 #include <beck/http/form.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
@@ -12,6 +13,12 @@
 
 namespace beck::http {
 namespace {
+
+/// Where a field is in the text.
+struct place_of_field {
+  std::size_t at;
+  std::size_t name_bytes, value_bytes;
+};
 
 /// Appends the decoded text. Throws failure(400).
 void append_decoded(std::string& to, std::string_view encoded) {
@@ -40,21 +47,23 @@ form_fields::form_fields(std::string_view encoded, std::size_t most) {
     const std::string_view pair = encoded.substr(0, end);
     encoded.remove_prefix(std::min(end + 1, encoded.size()));
     if (pair.empty()) continue;
-    if (sizes_.size() == most)
+    if (size_ == most)
       throw failure(400, "a form has too many fields (limit: " + std::to_string(most) + ')');
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    places place{text_.size(), 0, 0};
+    place_of_field place{text_.size(), 0, 0};
     append_decoded(text_, pair.substr(0, equals));
     place.name_bytes = text_.size() - place.at;
     append_decoded(text_, pair.substr(std::min(equals + 1, pair.size())));
     place.value_bytes = text_.size() - place.at - place.name_bytes;
-    sizes_.push_back(place);
+    places_.append(reinterpret_cast<const char*>(&place), sizeof place);
+    ++size_;
   }
 }
 
 form_fields::field form_fields::operator[](std::size_t i) const noexcept {
   BECK_ASSERT(i < size(), "form_fields: the index is beyond the last field");
-  const places& place = sizes_[i];
+  place_of_field place;
+  std::memcpy(&place, places_.data() + i * sizeof place, sizeof place);
   const std::string_view all(text_);
   return {all.substr(place.at, place.name_bytes),
           all.substr(place.at + place.name_bytes, place.value_bytes)};
