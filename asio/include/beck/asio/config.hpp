@@ -46,6 +46,7 @@
 #define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define BOOST_ASIO_HAS_FILE 1
 #define BOOST_ASIO_HAS_PIPE 1
+#define BOOST_ASIO_HAS_SERIAL_PORT 1
 #define BOOST_ASIO_HAS_CHRONO 1
 #define BOOST_ASIO_HAS_MOVE 1
 #define BOOST_ASIO_HAS_NOEXCEPT 1
@@ -91,6 +92,7 @@
 #define ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define ASIO_HAS_FILE 1
 #define ASIO_HAS_PIPE 1
+#define ASIO_HAS_SERIAL_PORT 1
 #define ASIO_HAS_CHRONO 1
 #define ASIO_HAS_MOVE 1
 #define ASIO_HAS_NOEXCEPT 1
@@ -110,10 +112,8 @@
 #define ASIO_INITFN_AUTO_RESULT_TYPE(...) auto
 #define ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
 #define ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
-#define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) \
-  = ::asio::default_completion_token_t<__VA_ARGS__>
-#define ASIO_DEFAULT_COMPLETION_TOKEN(...) \
-  = ::asio::default_completion_token_t<__VA_ARGS__>()
+#define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) = ::asio::default_completion_token_t<__VA_ARGS__>
+#define ASIO_DEFAULT_COMPLETION_TOKEN(...) = ::asio::default_completion_token_t<__VA_ARGS__>()
 #define ASIO_INITFN_DEDUCED_RESULT_TYPE(token, signature, expr) decltype expr
 #define ASIO_SYNC_OP_VOID void
 #define ASIO_SYNC_OP_VOID_RETURN(ec) return
