@@ -69,19 +69,21 @@ class serial_port_base {
    public:
     explicit baud_rate(unsigned rate = 0) noexcept : value_(rate) {}
     unsigned value() const noexcept { return value_; }
-    void store(termios& line, beck::error_code& ec) const noexcept {
+    beck::error_code store(termios& line, beck::error_code& ec) const noexcept {
       ec = error::invalid_argument;
       for (const facade::port_speed& speed : facade::port_speeds) {
         if (speed.rate == value_ && ::cfsetspeed(&line, speed.constant) == 0) ec.clear();
       }
+      return ec;
     }
-    void load(const termios& line, beck::error_code& ec) noexcept {
+    beck::error_code load(const termios& line, beck::error_code& ec) noexcept {
       ec = error::invalid_argument;
       for (const facade::port_speed& speed : facade::port_speeds) {
         if (speed.constant != ::cfgetospeed(&line)) continue;
         value_ = speed.rate;
         ec.clear();
       }
+      return ec;
     }
 
    private:
@@ -94,18 +96,20 @@ class serial_port_base {
     enum type { none, software, hardware };
     explicit flow_control(type t = none) noexcept : value_(t) {}
     type value() const noexcept { return value_; }
-    void store(termios& line, beck::error_code& ec) const noexcept {
+    beck::error_code store(termios& line, beck::error_code& ec) const noexcept {
       ec.clear();
       constexpr tcflag_t characters = IXON | IXOFF;
       line.c_iflag = (line.c_iflag & ~characters) | (value_ == software ? characters : 0);
       constexpr tcflag_t lines = CRTSCTS;
       line.c_cflag = (line.c_cflag & ~lines) | (value_ == hardware ? lines : 0);
+      return ec;
     }
-    void load(const termios& line, beck::error_code& ec) noexcept {
+    beck::error_code load(const termios& line, beck::error_code& ec) noexcept {
       ec.clear();
       value_ = (line.c_iflag & (IXON | IXOFF)) != 0 ? software
                : (line.c_cflag & CRTSCTS) != 0      ? hardware
                                                     : none;
+      return ec;
     }
 
    private:
@@ -118,7 +122,7 @@ class serial_port_base {
     enum type { none, odd, even };
     explicit parity(type t = none) noexcept : value_(t) {}
     type value() const noexcept { return value_; }
-    void store(termios& line, beck::error_code& ec) const noexcept {
+    beck::error_code store(termios& line, beck::error_code& ec) const noexcept {
       ec.clear();
       constexpr tcflag_t checks = IGNPAR | PARMRK | INPCK;
       const tcflag_t check = value_ == none ? IGNPAR : INPCK;
@@ -126,10 +130,12 @@ class serial_port_base {
       constexpr tcflag_t bits = PARENB | PARODD;
       const tcflag_t bit = value_ == none ? 0 : value_ == even ? PARENB : PARENB | PARODD;
       line.c_cflag = (line.c_cflag & ~bits) | bit;
+      return ec;
     }
-    void load(const termios& line, beck::error_code& ec) noexcept {
+    beck::error_code load(const termios& line, beck::error_code& ec) noexcept {
       ec.clear();
       value_ = (line.c_cflag & PARENB) == 0 ? none : (line.c_cflag & PARODD) != 0 ? odd : even;
+      return ec;
     }
 
    private:
@@ -143,18 +149,20 @@ class serial_port_base {
     enum type { one, onepointfive, two };
     explicit stop_bits(type t = one) noexcept : value_(t) {}
     type value() const noexcept { return value_; }
-    void store(termios& line, beck::error_code& ec) const noexcept {
+    beck::error_code store(termios& line, beck::error_code& ec) const noexcept {
       ec.clear();
       if (value_ == onepointfive) {
         ec = error::operation_not_supported;
-        return;
+        return ec;
       }
       constexpr tcflag_t second = CSTOPB;
       line.c_cflag = (line.c_cflag & ~second) | (value_ == two ? second : 0);
+      return ec;
     }
-    void load(const termios& line, beck::error_code& ec) noexcept {
+    beck::error_code load(const termios& line, beck::error_code& ec) noexcept {
       ec.clear();
       value_ = (line.c_cflag & CSTOPB) != 0 ? two : one;
+      return ec;
     }
 
    private:
@@ -169,16 +177,18 @@ class serial_port_base {
       if (bits < 5 || bits > 8) throw std::out_of_range("character_size: not 5 to 8 bits");
     }
     unsigned value() const noexcept { return value_; }
-    void store(termios& line, beck::error_code& ec) const noexcept {
+    beck::error_code store(termios& line, beck::error_code& ec) const noexcept {
       ec.clear();
       constexpr tcflag_t size = CSIZE;
       line.c_cflag = (line.c_cflag & ~size) | sizes[value_ - 5];
+      return ec;
     }
-    void load(const termios& line, beck::error_code& ec) noexcept {
+    beck::error_code load(const termios& line, beck::error_code& ec) noexcept {
       ec.clear();
       for (unsigned i = 0; i < sizes.size(); ++i) {
         if ((line.c_cflag & CSIZE) == sizes[i]) value_ = i + 5;
       }
+      return ec;
     }
 
    private:
@@ -215,21 +225,19 @@ class basic_serial_port : public beck::posix::basic_stream_descriptor<Executor>,
     open(device);
   }
   /// As above, on an executor.
-  basic_serial_port(const Executor& on, const std::string& device) : base(on) {
-    open(device);
-  }
+  basic_serial_port(const Executor& on, const std::string& device) : base(on) { open(device); }
 
   /// Opens a device, without a controlling terminal: it passes all bytes as they are, and ignores
   /// the lines of a modem. Errors: already_open; those of open(2) and tcsetattr(3).
-  void open(const std::string& device, beck::error_code& ec) {
+  beck::error_code open(const std::string& device, beck::error_code& ec) {
     if (this->is_open()) {
       ec = error::already_open;
-      return;
+      return ec;
     }
     const int fd = ::open(device.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
       ec = last_error();
-      return;
+      return ec;
     }
     termios line{};
     ec = ::tcgetattr(fd, &line) == 0 ? beck::error_code() : last_error();
@@ -239,6 +247,7 @@ class basic_serial_port : public beck::posix::basic_stream_descriptor<Executor>,
     if (!ec && ::tcsetattr(fd, TCSANOW, &line) != 0) ec = last_error();
     if (!ec) this->assign(fd, ec);
     if (ec) ::close(fd);
+    return ec;
   }
   /// As above. Throws a system_error.
   void open(const std::string& device) {
@@ -248,8 +257,9 @@ class basic_serial_port : public beck::posix::basic_stream_descriptor<Executor>,
   }
 
   /// Sends a break. Errors: those of tcsendbreak(3).
-  void send_break(beck::error_code& ec) noexcept {
+  beck::error_code send_break(beck::error_code& ec) noexcept {
     ec = ::tcsendbreak(this->native_handle(), 0) == 0 ? beck::error_code() : last_error();
+    return ec;
   }
   /// As above. Throws a system_error.
   void send_break() {
@@ -260,10 +270,11 @@ class basic_serial_port : public beck::posix::basic_stream_descriptor<Executor>,
 
   /// Sets an option. Errors: those of store(), tcgetattr(3) and tcsetattr(3).
   template <class Option>
-  void set_option(const Option& option, beck::error_code& ec) {
+  beck::error_code set_option(const Option& option, beck::error_code& ec) {
     termios line = settings(ec);
     if (!ec) option.store(line, ec);
     if (!ec && ::tcsetattr(this->native_handle(), TCSANOW, &line) != 0) ec = last_error();
+    return ec;
   }
   /// As above. Throws a system_error.
   template <class Option>
@@ -274,9 +285,10 @@ class basic_serial_port : public beck::posix::basic_stream_descriptor<Executor>,
   }
   /// Reads an option. Errors: those of tcgetattr(3) and load().
   template <class Option>
-  void get_option(Option& option, beck::error_code& ec) const {
+  beck::error_code get_option(Option& option, beck::error_code& ec) const {
     const termios line = settings(ec);
     if (!ec) option.load(line, ec);
+    return ec;
   }
   /// As above. Throws a system_error.
   template <class Option>
