@@ -388,6 +388,7 @@ TEST_CASE("names of the standard library are in asio, and old macros for results
   CHECK(std::is_same_v<asio::uint64_t, std::uint64_t>);
   CHECK(std::is_same_v<decltype(asio::ip::host_name()), std::string>);
   CHECK_FALSE(asio::ip::host_name().empty());
+  static_assert(std::is_same_v<decltype(asio::use_future), const asio::use_future_t<>>);
   constexpr auto token = asio::as_tuple(asio::use_future);
   CHECK(std::is_same_v<std::decay_t<decltype(token)>,
                        asio::as_tuple_t<std::decay_t<decltype(asio::use_future)>>>);
