@@ -216,22 +216,22 @@ CONFORMANCE("asio: executors have post, dispatch and defer with an allocator as 
   asio::io_context context;
   const auto executor = context.get_executor();
   const auto strand = asio::make_strand(context);
-  const std::allocator<void> allocator;
+  const std::allocator<void> memory;
   std::string order;
-  executor.dispatch([&] { order += 'a'; }, allocator);
+  executor.dispatch([&] { order += 'a'; }, memory);
   executor.post(
       [&] {
-        executor.dispatch([&] { order += 'b'; }, allocator);
+        executor.dispatch([&] { order += 'b'; }, memory);
         order += 'c';
       },
-      allocator);
+      memory);
   strand.post(
       [&] {
         strand.dispatch([&] { order += 'd'; }, asio::get_associated_allocator(strand));
-        strand.defer([&] { order += 'f'; }, allocator);
+        strand.defer([&] { order += 'f'; }, memory);
         order += 'e';
       },
-      allocator);
+      memory);
   CHECK(order.empty());
   context.run();
   CHECK(order == "abcdef");
