@@ -28,7 +28,8 @@ beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/operations_test.cpp ../asio/tests/outliving_test.cpp
   ../asio/tests/composed_test.cpp ../asio/tests/network_test.cpp
   ../asio/tests/connect_test.cpp ../asio/tests/compose_test.cpp ../asio/tests/buffered_test.cpp
-  ../asio/tests/executor_test.cpp ../asio/tests/icmp_test.cpp)
+  ../asio/tests/executor_test.cpp ../asio/tests/icmp_test.cpp
+  ../asio/tests/serial_port_test.cpp)
 beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
 target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)
 beck_facade_test(chosen_asio_tests beck::asio asio ../asio/tests/threads_test.cpp
@@ -46,7 +47,7 @@ function(beck_facade_error name text include)
     -I${PROJECT_BINARY_DIR}/asio/beck-boost-asio ${source})
   set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${text}")
 endfunction()
-beck_facade_error(asio_stub "serial_port.*see docs/porting-from-asio.md" "#include <asio/serial_port.hpp>\n")
+beck_facade_error(asio_stub "spawn.*see docs/porting-from-asio.md" "#include <asio/spawn.hpp>\n")
 beck_facade_error(asio_then_boost "cannot both be in one source"
   "#include <asio/post.hpp>\n#include <boost/asio/post.hpp>\n")
 beck_facade_error(boost_then_asio "cannot both be in one source"

@@ -153,3 +153,55 @@ CONFORMANCE_ON(::beck::test::kernel, "async_connect starts with the default toke
   context.run();
   CHECK(done == 1);
 }
+
+CONFORMANCE_ON(::beck::test::kernel,
+               "a datagram socket connects to the first of several endpoints") {
+  using asio::ip::udp;
+  asio::io_context context;
+  const auto loopback = asio::ip::address_v4::loopback();
+  const std::vector<udp::endpoint> all{udp::endpoint(loopback, 9), udp::endpoint(loopback, 10)};
+  udp::socket socket(context);
+  CHECK(asio::connect(socket, all) == all[0]);
+  CHECK(socket.remote_endpoint() == all[0]);
+  asio::error_code ec;
+  CHECK(asio::connect(socket, all.begin() + 1, all.end(), ec) == all.begin() + 1);
+  CHECK(socket.remote_endpoint() == all[1]);
+  udp::endpoint found;
+  asio::async_connect(socket, all, [&](asio::error_code, udp::endpoint to) { found = to; });
+  context.run();
+  CHECK(found == all[0]);
+  const auto is_second = [&](const asio::error_code&, const udp::endpoint& to) {
+    return to == all[1];
+  };
+  std::vector<udp::endpoint>::const_iterator at;
+  asio::async_connect(
+      socket, all.begin(), all.end(), is_second,
+      [&](asio::error_code, std::vector<udp::endpoint>::const_iterator i) { at = i; });
+  context.restart();
+  context.run();
+  CHECK(at == all.begin() + 1);
+  CHECK(socket.remote_endpoint() == all[1]);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "blocking functions that take an error return it, too") {
+  asio::io_context context;
+  tcp::acceptor acceptor(context);
+  asio::error_code ec;
+  CHECK(!acceptor.open(tcp::v4(), ec));
+  CHECK(acceptor.open(tcp::v4(), ec) == asio::error::already_open);
+  CHECK(!acceptor.set_option(tcp::acceptor::reuse_address(true), ec));
+  CHECK(!acceptor.bind(tcp::endpoint(asio::ip::address_v4::loopback(), 0), ec));
+  CHECK(!acceptor.listen(1, ec));
+  tcp::socket socket(context), peer(context);
+  CHECK(!socket.connect(acceptor.local_endpoint(), ec));
+  CHECK(!acceptor.accept(peer, ec));
+  CHECK(!socket.non_blocking(true, ec));
+  CHECK(!socket.wait(tcp::socket::wait_write, ec));
+  CHECK(!socket.shutdown(tcp::socket::shutdown_both, ec));
+  CHECK(!socket.cancel(ec));
+  CHECK(!socket.close(ec));
+  CHECK(socket.shutdown(tcp::socket::shutdown_both, ec) == asio::error::bad_descriptor);
+  asio::signal_set signals(context);
+  CHECK(signals.add(0, ec) == asio::error::invalid_argument);
+  CHECK(!asio::steady_timer(context).wait(ec));
+}

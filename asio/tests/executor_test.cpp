@@ -211,3 +211,37 @@ TEST_CASE("asio: buffers of spans and of containers without data()") {
   static_assert(std::is_same_v<decltype(asio::buffer(std::declval<const old_container&>())),
                                asio::const_buffer>);
 }
+
+CONFORMANCE("asio: executors have post, dispatch and defer with an allocator as members") {
+  asio::io_context context;
+  const auto executor = context.get_executor();
+  const auto strand = asio::make_strand(context);
+  const std::allocator<void> memory;
+  std::string order;
+  executor.dispatch([&] { order += 'a'; }, memory);
+  executor.post(
+      [&] {
+        executor.dispatch([&] { order += 'b'; }, memory);
+        order += 'c';
+      },
+      memory);
+  strand.post(
+      [&] {
+        strand.dispatch([&] { order += 'd'; }, asio::get_associated_allocator(strand));
+        strand.defer([&] { order += 'f'; }, memory);
+        order += 'e';
+      },
+      memory);
+  CHECK(order.empty());
+  context.run();
+  CHECK(order == "abcdef");
+}
+
+TEST_CASE("asio: the executor of a pool has them, too") {
+  asio::thread_pool pool(1);
+  int calls = 0;
+  pool.get_executor().post([&] { ++calls; }, std::allocator<void>());
+  pool.get_executor().defer([&] { ++calls; }, std::allocator<void>());
+  pool.join();
+  CHECK(calls == 2);
+}

@@ -86,6 +86,33 @@ std::string take(ASIO_MOVE_ARG(Text) text) {
   return ASIO_MOVE_CAST(Text)(text);
 }
 
+TEST_CASE("results of a host and a service dereference to the first") {
+  using asio::ip::tcp;
+  asio::io_service io;
+  tcp::resolver resolver(io);
+  const tcp::endpoint to(asio::ip::make_address("127.0.0.1"), 80);
+  CHECK(tcp::endpoint(*resolver.resolve("127.0.0.1", "80")) == to);
+  CHECK(resolver.resolve(tcp::v4(), "127.0.0.1", std::string("80"))->endpoint() == to);
+  asio::error_code ec;
+  const tcp::resolver::iterator first = resolver.resolve("127.0.0.1", "80", ec);
+  CHECK(first->endpoint() == to);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "the type of wrap() has a name, and of a hook") {
+  asio::io_service io;
+  asio::io_service::strand strand(io);
+  int calls = 0;
+  auto count = [&] { ++calls; };
+  asio::detail::wrapped_handler<asio::io_service::strand, decltype(count),
+                                asio::detail::is_continuation_if_running>
+      wrapped = strand.wrap(count);
+  wrapped();
+  io.run();
+  CHECK(calls == 1);
+  CHECK(!asio::asio_handler_is_continuation(&count));
+  static_assert(asio::is_executor<asio::io_service::executor_type>::value);
+}
+
 TEST_CASE("macros of C++03 are those of today") {
   std::string text = "moved";
   CHECK(take(std::move(text)) == "moved");

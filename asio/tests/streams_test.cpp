@@ -11,6 +11,8 @@
 #include <limits>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -185,6 +187,17 @@ CONFORMANCE_ON(::beck::test::kernel, "the blocking reads and writes take a strea
   asio::read(pair.server, received, asio::transfer_all(), ec);
   CHECK(ec == asio::error::eof);
   CHECK(text_of(received) == "rest");
+}
+
+TEST_CASE("a temporary is a buffer until the end of the expression") {
+  const std::string word = "word";
+  char bytes[8] = {};
+  CHECK(asio::buffer_copy(asio::buffer(bytes), asio::buffer(word + "s")) == 5);
+  CHECK(std::string(bytes) == "words");
+  CHECK(asio::buffer_copy(asio::buffer(bytes), asio::buffer(std::vector<char>{'a', 'b'}, 1)) == 1);
+  CHECK(std::string(bytes) == "aords");
+  static_assert(std::is_same_v<decltype(asio::buffer(word + "s")), asio::const_buffer>);
+  static_assert(std::is_same_v<decltype(asio::buffer(std::string_view(word))), asio::const_buffer>);
 }
 
 CONFORMANCE_ON(::beck::test::kernel, "a full streambuf without a match is not_found, as in Asio") {

@@ -61,10 +61,11 @@ file_action detail::open_action(descriptor& d, const char* path, unsigned flags)
   return op;
 }
 
-void file_object::open(std::string_view path, flags how, error_code& ec) noexcept {
+error_code file_object::open(std::string_view path, flags how, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "open");
   ec = make_error(open_path(d, path, open_flags_of(how)));
+  return ec;
 }
 
 void file_object::open(std::string_view path, flags how) {
@@ -77,15 +78,16 @@ file_action file_object::async_open(const char* path, flags how) noexcept {
   return open_action(*slot_to_open(), path, open_flags_of(how));
 }
 
-void file_object::assign(int handle, error_code& ec) noexcept {
+error_code file_object::assign(int handle, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
   int result = openable(d);
   file_facts facts;
   if (result == 0) result = sys_of(d).examine_file(handle, facts);
   ec = make_error(result);
-  if (ec) return;
+  if (ec) return ec;
   d.loop->files().open(d, handle, O_DIRECT | (facts.appends ? O_APPEND : 0U));  // perhaps direct
+  return ec;
 }
 
 void file_object::assign(int handle) {
@@ -132,9 +134,10 @@ std::size_t file_object::read_cached(std::uint64_t offset, mutable_buffer to,
   return got < 0 ? 0 : static_cast<std::size_t>(got);
 }
 
-void file_object::resize(std::uint64_t bytes, error_code& ec) noexcept {
+error_code file_object::resize(std::uint64_t bytes, error_code& ec) noexcept {
   file_action op = async_resize(bytes);
   call_now(op, ec);
+  return ec;
 }
 
 void file_object::resize(std::uint64_t bytes) {
@@ -143,9 +146,10 @@ void file_object::resize(std::uint64_t bytes) {
   throw_if(ec, "resize");
 }
 
-void file_object::sync_all(error_code& ec) noexcept {
+error_code file_object::sync_all(error_code& ec) noexcept {
   file_action op = async_sync_all();
   call_now(op, ec);
+  return ec;
 }
 
 void file_object::sync_all() {
@@ -154,9 +158,10 @@ void file_object::sync_all() {
   throw_if(ec, "sync_all");
 }
 
-void file_object::sync_data(error_code& ec) noexcept {
+error_code file_object::sync_data(error_code& ec) noexcept {
   file_action op = async_sync_data();
   call_now(op, ec);
+  return ec;
 }
 
 void file_object::sync_data() {

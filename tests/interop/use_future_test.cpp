@@ -105,6 +105,26 @@ TEST_CASE("an exception becomes the future's") {
   CHECK_THROWS_WITH_AS(failed.get(), "told so", std::runtime_error);
 }
 
+TEST_CASE("an error behind an exception is a value, as an awaited one is") {
+  beck::io_context context;
+  std::future<beck::error_code> error = beck::co_spawn(
+      context, []() -> beck::awaitable<beck::error_code> { co_return beck::error::eof; },
+      use_future);
+  beck::error_code awaited;
+  std::future<void> outer = beck::co_spawn(
+      context,
+      [&]() -> beck::awaitable<void> {
+        awaited = co_await beck::co_spawn(
+            context, []() -> beck::awaitable<beck::error_code> { co_return beck::error::eof; },
+            beck::use_awaitable);
+      },
+      use_future);
+  context.run();
+  CHECK(error.get() == beck::error::eof);
+  outer.get();
+  CHECK(awaited == beck::error::eof);
+}
+
 TEST_CASE("a handler that is destroyed un-run breaks its promise") {
   std::future<void> waiting;
   std::future<void> queued;

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <beck/net/address.hpp>
 #include <cstring>
@@ -47,6 +48,11 @@ TEST_CASE("an IPv4 address converts between number, bytes and text") {
   CHECK(make_address_v4(std::string("192.168.1.2")) == a);
   CHECK(make_address_v4(bytes) == a);
   CHECK(make_address_v4(address_v4::bytes_type{192, 168, 1, 2}) == a);
+  address_v4::bytes_type copy;
+  copy.fill(9);
+  std::copy_n(bytes.begin(), 2, copy.begin());
+  CHECK(copy == address_v4::bytes_type{192, 168, 9, 9});
+  static_assert(std::is_same_v<address_v4::bytes_type::value_type, unsigned char>);
 }
 
 TEST_CASE("the text of an address is a string, which may be appended to and searched") {

@@ -225,6 +225,11 @@ template <class C>
 concept buffer_view = buffer_container<C> &&
                       (requires(C& c) { c.remove_prefix(0); } || requires(C& c) { c.subspan(0); });
 
+/// A temporary that owns its bytes.
+template <class C>
+concept temporary_container =
+    buffer_container<C> && !std::is_lvalue_reference_v<C> && !buffer_view<C>;
+
 /// mutable_buffer, or const_buffer where the elements of C are const.
 template <class C>
 using buffer_of =
@@ -298,8 +303,7 @@ constexpr detail::buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
 }
 /// Deleted for other temporaries: the bytes of a temporary string would be freed before the
 /// operation ends.
-template <detail::buffer_container C>
-  requires(!std::is_lvalue_reference_v<C> && !detail::buffer_view<C>)
+template <detail::temporary_container C>
 void buffer(C&&, std::size_t = 0) = delete;
 
 inline namespace literals {

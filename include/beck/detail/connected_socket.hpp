@@ -84,13 +84,14 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   /// Connects on the calling thread, and opens the socket first if it is closed. Blocks until the
   /// connection is there or refused; if non_blocking(), fails with would_block instead and the
   /// connection goes on. Errors: as async_connect().
-  void connect(const endpoint_type& endpoint, error_code& ec) {
+  error_code connect(const endpoint_type& endpoint, error_code& ec) {
     ec = error_code();
     if (!this->is_open()) this->open(endpoint.protocol(), ec);
-    if (ec) return;
+    if (ec) return ec;
     endpoint_type copy(endpoint);
     io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
     ec = detail::make_error(this->perform_now(op));
+    return ec;
   }
   /// Connects as connect(endpoint, ec). Throws io_error on failure, whose text shows the endpoint.
   void connect(const endpoint_type& endpoint) {
@@ -102,8 +103,9 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   /// Shuts down one or both directions: `what` is shutdown_receive, shutdown_send or shutdown_both.
   /// The peer of a stream whose sending was shut down reads eof after the data that was sent.
   /// Errors: not_connected; bad_descriptor if closed. Source: shutdown(2).
-  void shutdown(int what, error_code& ec) noexcept {
+  error_code shutdown(int what, error_code& ec) noexcept {
     socket_calls::shutdown(*this->descriptor_, what, ec);
+    return ec;
   }
   /// Shuts down as shutdown(what, ec). Throws io_error on failure.
   void shutdown(int what) {

@@ -65,8 +65,9 @@ class basic_descriptor_stream : public stream_object {
   /// Errors: already_open; bad_descriptor; no_memory; no_permission for descriptors that cannot be
   /// waited for (regular files, directories, block devices). With an error the caller still owns
   /// `handle`. Simulated contexts take only descriptors that were released there.
-  void assign(int handle, error_code& ec) noexcept {
+  error_code assign(int handle, error_code& ec) noexcept {
     descriptor_calls::adopt(*slot_to_open(), handle, ec);
+    return ec;
   }
   /// Takes over a descriptor as assign(handle, ec). Throws io_error, which names the number.
   void assign(int handle) { descriptor_calls::adopt(*slot_to_open(), handle); }

@@ -38,14 +38,14 @@ class io_object {
   /// an operation; then they are freed when that has ended. Idempotent. Never fails.
   void close();
   /// Closes as close(), and clears `ec`.
-  void close(error_code& ec) noexcept;
+  error_code close(error_code& ec) noexcept;
 
   /// Requests cancellation as cancel(ec). Throws io_error on failure.
   void cancel();
   /// Requests cancellation of all operations in flight: they end with operation_aborted. If the
   /// result of an operation is already known, that result is delivered; no byte is lost. Errors:
   /// bad_descriptor if closed; no_memory if another thread runs the context and could not be told.
-  void cancel(error_code& ec) noexcept;
+  error_code cancel(error_code& ec) noexcept;
 
   /// Releases the descriptor as release(ec). Throws io_error on failure.
   int release();
@@ -63,21 +63,22 @@ class io_object {
   void non_blocking(bool mode);
   /// Sets whether synchronous calls fail with would_block instead of blocking. A new object blocks.
   /// Errors: bad_descriptor if closed.
-  void non_blocking(bool mode, error_code& ec) noexcept;
+  error_code non_blocking(bool mode, error_code& ec) noexcept;
   /// Returns whether the descriptor itself is non-blocking: true unless closed.
   bool native_non_blocking() const noexcept { return is_open(); }
   /// Sets the mode as native_non_blocking(mode, ec). Throws io_error on failure.
   void native_non_blocking(bool mode);
   /// Does nothing if `mode` is true: the library keeps descriptors non-blocking. Errors:
   /// bad_descriptor if closed; operation_not_supported if `mode` is false.
-  void native_non_blocking(bool mode, error_code& ec) noexcept;
+  error_code native_non_blocking(bool mode, error_code& ec) noexcept;
 
   /// Performs a request of the descriptor's protocol or device: ioctl(2) with the number
   /// command.name() and the argument command.data(). Errors: bad_descriptor if closed; those of
   /// ioctl(2). Simulated contexts know bytes_readable only.
   template <class Command>
-  void io_control(Command& command, error_code& ec) {
+  error_code io_control(Command& command, error_code& ec) {
     control(static_cast<unsigned long>(command.name()), command.data(), ec);
+    return ec;
   }
   /// As above. Throws io_error on failure.
   template <class Command>

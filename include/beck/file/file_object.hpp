@@ -105,7 +105,7 @@ class file_object : public detail::io_object {
 
   /// Opens a file; waits for the device. Errors: those of open(2); name_too_long for a path of more
   /// than 4,095 bytes; invalid_argument for one that contains NUL; already_open.
-  void open(std::string_view path, flags how, error_code& ec) noexcept;
+  error_code open(std::string_view path, flags how, error_code& ec) noexcept;
   /// As above, and throws on failure; the text of the exception names the path.
   void open(std::string_view path, flags how);
   /// Opens a file without blocking. Completes with (error_code). Errors: those of open(2);
@@ -131,7 +131,7 @@ class file_object : public detail::io_object {
 
   /// Takes over an open descriptor. Errors: already_open; those of fstat(2), such as
   /// bad_descriptor. The caller then still owns `handle`.
-  void assign(int handle, error_code& ec) noexcept;
+  error_code assign(int handle, error_code& ec) noexcept;
   /// As above, and throws on failure.
   void assign(int handle);
 
@@ -156,7 +156,7 @@ class file_object : public detail::io_object {
   }
 
   /// Sets the size: cuts the end off, or adds zeros. Source: ftruncate(2).
-  void resize(std::uint64_t bytes, error_code& ec) noexcept;
+  error_code resize(std::uint64_t bytes, error_code& ec) noexcept;
   /// As above, and throws on failure.
   void resize(std::uint64_t bytes);
   /// Sets the size. Completes with (error_code).
@@ -172,7 +172,7 @@ class file_object : public detail::io_object {
   /// Writes all data and attributes to the device. After an error (EIO, ENOSPC, EDQUOT) earlier
   /// writes may be lost, and every later sync of this object reports that error again until the
   /// file is closed. Does not wait for writes under way: await them first. Source: fsync(2).
-  void sync_all(error_code& ec) noexcept;
+  error_code sync_all(error_code& ec) noexcept;
   /// As above, and throws on failure.
   void sync_all();
   /// Writes everything to the device. Completes with (error_code). Errors as sync_all().
@@ -186,7 +186,7 @@ class file_object : public detail::io_object {
   }
   /// As sync_all(), without attributes that are not needed to read the data back. Source:
   /// fdatasync(2).
-  void sync_data(error_code& ec) noexcept;
+  error_code sync_data(error_code& ec) noexcept;
   /// As above, and throws on failure.
   void sync_data();
   /// As async_sync_all(), without attributes that are not needed to read the data back.

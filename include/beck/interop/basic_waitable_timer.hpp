@@ -181,9 +181,10 @@ class chrono_timer : public Timer {
     return Timer::expires_after(static_cast<duration>(after));
   }
 
-  void wait(error_code& ec) {
+  error_code wait(error_code& ec) {
     wait();
     ec = error_code();
+    return ec;
   }
   void wait() { detail::block_until<Clock, traits_type>(expiry()); }
 
@@ -292,9 +293,10 @@ class basic_waitable_timer {
   /// looks at the clock again whenever the time that WaitTraits names has passed: if the clock is
   /// set forward meanwhile it returns late, and if it is set back it sleeps again. `ec` is never
   /// set.
-  void wait(error_code& ec) {
+  error_code wait(error_code& ec) {
     wait();
     ec = error_code();
+    return ec;
   }
   /// As above.
   void wait() { detail::block_until<Clock, WaitTraits>(expiry_); }

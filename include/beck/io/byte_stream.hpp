@@ -89,8 +89,9 @@ class byte_stream {
   /// Sets an option of the socket, below all layers, such as ip::tcp::no_delay. Errors:
   /// bad_descriptor if closed; those of setsockopt(2), such as not_a_socket for a pipe.
   template <class Option>
-  void set_option(const Option& option, error_code& ec) noexcept {
+  error_code set_option(const Option& option, error_code& ec) noexcept {
     set_socket_option(option.level(), option.name(), option.data(), option.size(), ec);
+    return ec;
   }
   /// Returns whether the bytes of the stream are those of the socket, so that the kernel may send
   /// them from a file.

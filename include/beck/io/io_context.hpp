@@ -138,7 +138,7 @@ class io_context : public execution_context {
   };
 
   /// The executor of a context: one pointer, valid as long as the context. Thread: any.
-  class executor_type {
+  class executor_type : public detail::queueing_members<executor_type> {
    public:
     /// Refers to `context`.
     explicit executor_type(io_context& context) noexcept : context_(&context) {}

@@ -81,9 +81,10 @@ void async_read_until(basic_writable_pipe<Executor>&, Any&&...) = delete;
 /// Opens both ends of a new pipe. Errors: already_open if one of them is open; no_descriptors. With
 /// an error both stay closed. Source: pipe2(2).
 template <class Executor1, class Executor2>
-void connect_pipe(basic_readable_pipe<Executor1>& read_end,
-                  basic_writable_pipe<Executor2>& write_end, error_code& ec) {
+error_code connect_pipe(basic_readable_pipe<Executor1>& read_end,
+                        basic_writable_pipe<Executor2>& write_end, error_code& ec) {
   detail::descriptor_calls::open_pipe(*read_end.slot_to_open(), *write_end.slot_to_open(), ec);
+  return ec;
 }
 /// As above, and throws io_error on failure.
 template <class Executor1, class Executor2>

@@ -126,22 +126,22 @@ class signal_set {
   /// signal, or one that cannot be caught (SIGKILL, SIGSTOP).
   void add(int number);
   /// As above, with the error in `ec`.
-  void add(int number, error_code& ec);
+  error_code add(int number, error_code& ec);
   /// Removes a signal from the set, and drops those of its signals that are kept. Idempotent. Waits
   /// go on. Throws io_error: invalid_argument if `number` is no signal.
   void remove(int number);
   /// As above, with the error in `ec`.
-  void remove(int number, error_code& ec);
+  error_code remove(int number, error_code& ec);
   /// Removes all signals. Waits go on.
   void clear();
   /// As above; never fails.
-  void clear(error_code& ec);
+  error_code clear(error_code& ec);
 
   /// Ends all waits with operation_aborted; on the thread that runs the context if that is another
   /// one.
   void cancel();
   /// As above; `ec` is never set.
-  void cancel(error_code& ec);
+  error_code cancel(error_code& ec);
 
   /// Completes with the next signal: (error_code, int number).
   detail::signal_operation async_wait() noexcept { return detail::signal_operation(*state_); }

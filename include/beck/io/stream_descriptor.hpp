@@ -60,9 +60,10 @@ class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>
   }
   /// Blocks until the event has come. Errors: bad_descriptor if closed; would_block if
   /// non_blocking() and it has not come.
-  void wait(wait_type what, error_code& ec) {
+  error_code wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
     ec = detail::make_error(this->perform_now(op));
+    return ec;
   }
   /// As above, and throws io_error on failure.
   void wait(wait_type what) {

@@ -30,6 +30,10 @@ concept byte_array = std::is_trivially_copyable_v<A> && sizeof(A) == N && requir
 template <std::size_t N>
 class address_bytes {
  public:
+  using value_type = unsigned char;
+  using iterator = unsigned char*;
+  using const_iterator = const unsigned char*;
+
   /// Makes zeros.
   constexpr address_bytes() noexcept = default;
   /// Makes these N bytes.
@@ -69,9 +73,15 @@ class address_bytes {
   /// Returns N.
   static constexpr std::size_t size() noexcept { return N; }
   /// Returns the first byte's position.
-  constexpr const unsigned char* begin() const noexcept { return bytes_; }
+  constexpr iterator begin() noexcept { return bytes_; }
+  constexpr const_iterator begin() const noexcept { return bytes_; }
   /// Returns the position behind the last byte.
-  constexpr const unsigned char* end() const noexcept { return bytes_ + N; }
+  constexpr iterator end() noexcept { return bytes_ + N; }
+  constexpr const_iterator end() const noexcept { return bytes_ + N; }
+  /// Sets all bytes to `value`.
+  constexpr void fill(unsigned char value) noexcept {
+    for (unsigned char& byte : bytes_) byte = value;
+  }
 
   friend constexpr auto operator<=>(const address_bytes&, const address_bytes&) = default;
 

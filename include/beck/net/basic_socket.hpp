@@ -39,9 +39,10 @@ class basic_socket : public Base, public socket_base {
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
 
   /// Opens the socket. Errors: already_open; those of socket(2), such as no_descriptors.
-  void open(const Protocol& protocol, error_code& ec) {
+  error_code open(const Protocol& protocol, error_code& ec) {
     detail::socket_calls::open(*this->slot_to_open(), protocol.family(), protocol.type(),
                                protocol.protocol(), ec);
+    return ec;
   }
   /// As above, and throws on failure.
   void open(const Protocol& protocol) {
@@ -53,8 +54,9 @@ class basic_socket : public Base, public socket_base {
   /// Takes over a descriptor that was made elsewhere (inherited, socket activation) and makes it
   /// non-blocking and close-on-exec. Errors: already_open, bad_descriptor; the caller then still
   /// owns `handle`.
-  void assign(const Protocol&, int handle, error_code& ec) noexcept {
+  error_code assign(const Protocol&, int handle, error_code& ec) noexcept {
     detail::socket_calls::adopt(*this->slot_to_open(), handle, ec);
+    return ec;
   }
   /// As above, and throws on failure.
   void assign(const Protocol& protocol, int handle) {
@@ -93,8 +95,9 @@ class basic_socket : public Base, public socket_base {
   }
 
   /// Binds the socket to a local endpoint. Errors: those of bind(2), such as address_in_use.
-  void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
+  error_code bind(const endpoint_type& endpoint, error_code& ec) noexcept {
     detail::socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
+    return ec;
   }
   /// As above, and throws on failure; the text of the exception shows the endpoint.
   void bind(const endpoint_type& endpoint) {
@@ -107,7 +110,7 @@ class basic_socket : public Base, public socket_base {
   /// name(), data() and size(), with or without a parameter for the protocol. Errors: those of
   /// setsockopt(2), such as no_protocol_option.
   template <class Option>
-  void set_option(const Option& option, error_code& ec) noexcept {
+  error_code set_option(const Option& option, error_code& ec) noexcept {
     if constexpr (detail::protocol_option<Option, Protocol>) {
       const Protocol p = own_protocol();
       detail::socket_calls::set_option(*this->descriptor_, option.level(p), option.name(p),
@@ -116,6 +119,7 @@ class basic_socket : public Base, public socket_base {
       detail::socket_calls::set_option(*this->descriptor_, option.level(), option.name(),
                                        option.data(), option.size(), ec);
     }
+    return ec;
   }
   /// As above, and throws on failure.
   template <class Option>
@@ -126,7 +130,7 @@ class basic_socket : public Base, public socket_base {
   }
   /// Reads an option into `option`. Errors: those of getsockopt(2), such as no_protocol_option.
   template <class Option>
-  void get_option(Option& option, error_code& ec) const noexcept {
+  error_code get_option(Option& option, error_code& ec) const noexcept {
     if constexpr (detail::protocol_option<Option, Protocol>) {
       const Protocol p = own_protocol();
       const std::size_t bytes = detail::socket_calls::get_option(
@@ -136,6 +140,7 @@ class basic_socket : public Base, public socket_base {
       detail::socket_calls::get_option(*this->descriptor_, option.level(), option.name(),
                                        option.data(), option.size(), ec);
     }
+    return ec;
   }
   /// As above, and throws on failure.
   template <class Option>
@@ -173,9 +178,10 @@ class basic_socket : public Base, public socket_base {
     return detail::launch(async_wait(what), static_cast<Token&&>(token));
   }
   /// Blocks until the socket is ready, or fails with would_block if non_blocking().
-  void wait(wait_type what, error_code& ec) {
+  error_code wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
     ec = detail::make_error(this->perform_now(op));
+    return ec;
   }
   /// As above, and throws on failure.
   void wait(wait_type what) {

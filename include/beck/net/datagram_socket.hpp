@@ -67,12 +67,13 @@ class basic_datagram_socket
   /// Sets an option whose number depends on the version of IP (net/family_option.hpp,
   /// net/multicast.hpp). Errors: as basic_socket::set_option().
   template <detail::family_option Option>
-  void set_option(const Option& option, error_code& ec) noexcept {
+  error_code set_option(const Option& option, error_code& ec) noexcept {
     detail::descriptor& d = *this->descriptor_;
     const int family = detail::socket_calls::family_of(d, ec);
-    if (ec) return;
+    if (ec) return ec;
     detail::socket_calls::set_option(d, option.level(family), option.name(family), option.data(),
                                      option.size(), ec);
+    return ec;
   }
   /// As above, and throws io_error on failure.
   template <detail::family_option Option>
@@ -83,12 +84,13 @@ class basic_datagram_socket
   }
   /// Reads an option whose number depends on the version of IP into `option`.
   template <detail::family_option Option>
-  void get_option(Option& option, error_code& ec) const noexcept {
+  error_code get_option(Option& option, error_code& ec) const noexcept {
     const detail::descriptor& d = *this->descriptor_;
     const int family = detail::socket_calls::family_of(d, ec);
-    if (ec) return;
+    if (ec) return ec;
     detail::socket_calls::get_option(d, option.level(family), option.name(family), option.data(),
                                      option.size(), ec);
+    return ec;
   }
   /// As above, and throws io_error on failure.
   template <detail::family_option Option>

@@ -22,10 +22,11 @@ concept local_socket_pair = std::same_as<typename A::protocol_type, typename B::
 /// if one of them is open or both are one socket; those of socketpair(2).
 template <class A, class B>
   requires detail::local_socket_pair<A, B>
-void connect_pair(A& a, B& b, error_code& ec) {
+error_code connect_pair(A& a, B& b, error_code& ec) {
   using protocol = typename A::protocol_type;
   detail::socket_calls::open_pair(*a.slot_to_open(), *b.slot_to_open(), protocol::family(),
                                   protocol::type(), protocol::protocol(), ec);
+  return ec;
 }
 /// As above, and throws io_error on failure.
 template <class A, class B>

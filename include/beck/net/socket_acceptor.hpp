@@ -240,8 +240,9 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
 
   /// Starts to listen; `backlog` bounds the connections that wait to be accepted. Errors: those of
   /// listen(2), such as address_in_use. Source: listen(2).
-  void listen(int backlog, error_code& ec) noexcept {
+  error_code listen(int backlog, error_code& ec) noexcept {
     detail::socket_calls::listen(*this->descriptor_, backlog, ec);
+    return ec;
   }
   /// As above, and throws io_error on failure.
   void listen(int backlog = socket_base::max_listen_connections) {
@@ -327,14 +328,16 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     return accept_as(socket_on(where), ec, &endpoint);
   }
   /// Accepts into a closed socket of the caller. Errors: already_open.
-  void accept(detail::stream_object& peer, error_code& ec) {
+  error_code accept(detail::stream_object& peer, error_code& ec) {
     ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
     if (!ec) accept_into(*peer.slot(), ec);
+    return ec;
   }
   /// As above, and writes the peer's endpoint.
-  void accept(detail::stream_object& peer, endpoint_type& endpoint, error_code& ec) {
+  error_code accept(detail::stream_object& peer, endpoint_type& endpoint, error_code& ec) {
     ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
     if (!ec) accept_into(*peer.slot(), ec, &endpoint);
+    return ec;
   }
   /// As above with the same arguments, and throws io_error on failure.
   template <class... Args>

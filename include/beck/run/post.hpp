@@ -58,6 +58,32 @@ void call_or_post(const E& executor, F&& function) {
 
 }  // namespace functions
 
+/// The functions of an executor in Asio's older form, as members with an allocator, which is not
+/// used.
+template <class Executor>
+class queueing_members {
+ public:
+  /// Queues `function`.
+  template <class F, class Allocator>
+  void post(F&& function, const Allocator&) const {
+    functions::post_function(self(), static_cast<F&&>(function));
+  }
+  /// As post().
+  template <class F, class Allocator>
+  void defer(F&& function, const Allocator&) const {
+    functions::post_function(self(), static_cast<F&&>(function));
+  }
+  /// Calls `function` in this call if the caller is inside the executor, else queues it.
+  template <class F, class Allocator>
+  void dispatch(F&& function, const Allocator&) const {
+    self().execute(static_cast<F&&>(function));
+  }
+  friend bool operator==(const queueing_members&, const queueing_members&) noexcept = default;
+
+ private:
+  const Executor& self() const noexcept { return static_cast<const Executor&>(*this); }
+};
+
 /// A callable that has to run on its associated executor in the end, wherever it was queued first.
 /// Until it has been called it counts as outstanding work there.
 template <class F>

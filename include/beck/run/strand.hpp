@@ -27,7 +27,7 @@ any_io_executor make_strand_executor(any_io_executor inner);
 /// Thread: any. Not guaranteed: which thread of the inner executor runs a handler; and inside a
 /// strand current_executor() is the inner context's.
 template <class Executor>
-class strand {
+class strand : public detail::queueing_members<strand<Executor>> {
  public:
   /// The type of the inner executor.
   using inner_executor_type = Executor;

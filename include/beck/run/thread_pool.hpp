@@ -33,7 +33,7 @@ class thread_pool : public execution_context {
   };
 
   /// The executor of a pool: one pointer, valid as long as the pool. Thread: any.
-  class executor_type {
+  class executor_type : public detail::queueing_members<executor_type> {
    public:
     /// Returns the pool.
     thread_pool& context() const noexcept { return *pool_; }

@@ -127,24 +127,28 @@ void io_object::close() {
   throw_if(ec, "close");
 }
 
-void io_object::close(error_code& ec) noexcept {
+error_code io_object::close(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
   expect_alone(d, "close");
-  if (!d.may_be_opening && d.fd < 0) return;
+  if (!d.may_be_opening && d.fd < 0) return ec;
   bool closed = false;
   d.loop->as_runner([&](io_loop& l) {
     l.descriptors().close(d);
     closed = d.fd < 0 && !is_closing(d);
   });
-  if (closed) return;
-  if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
+  if (closed) return ec;
+  if (d.loop->in_doubt()) {
+    d.loop->close_in_doubt(d);
+    return ec;
+  }
   try {  // the slot is still closing, so this object continues with a fresh one
     descriptor_ = d.loop->core().descriptors.allocate(d.executor);
   } catch (const std::exception&) {
     become_vacant();
   }
   drop(d);
+  return ec;
 }
 
 void io_object::cancel() {
@@ -153,24 +157,25 @@ void io_object::cancel() {
   throw_if(ec, "cancel");
 }
 
-void io_object::cancel(error_code& ec) noexcept {
+error_code io_object::cancel(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, "cancel");
   if (!d.may_be_opening && d.fd < 0) {
     ec = error::bad_descriptor;
-    return;
+    return ec;
   }
   const auto cancel_here = [&](io_loop& l) {
     if (d.fd < 0 && d.files == nullptr) ec = error::bad_descriptor;
     l.cancels().cancel_all(d);
   };
-  if (d.loop->as_runner(cancel_here)) return;
+  if (d.loop->as_runner(cancel_here)) return ec;
   try {
     d.loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
   } catch (const std::bad_alloc&) {
     ec = error::no_memory;
   }
+  return ec;
 }
 
 int io_object::release() {
@@ -230,14 +235,15 @@ void io_object::non_blocking(bool mode) {
   throw_if(ec, "non_blocking");
 }
 
-void io_object::non_blocking(bool mode, error_code& ec) noexcept {
+error_code io_object::non_blocking(bool mode, error_code& ec) noexcept {
   const object_use inside = use_of(*descriptor_, "non_blocking");
   ec = error_code();
   if (!is_open()) {
     ec = error::bad_descriptor;
-    return;
+    return ec;
   }
   descriptor_->user_non_blocking = mode;
+  return ec;
 }
 
 void io_object::native_non_blocking(bool mode) {
@@ -246,7 +252,7 @@ void io_object::native_non_blocking(bool mode) {
   throw_if(ec, "native_non_blocking");
 }
 
-void io_object::native_non_blocking(bool mode, error_code& ec) noexcept {
+error_code io_object::native_non_blocking(bool mode, error_code& ec) noexcept {
   const object_use inside = use_of(*descriptor_, "native_non_blocking");
   ec = error_code();
   if (!is_open()) {
@@ -254,6 +260,7 @@ void io_object::native_non_blocking(bool mode, error_code& ec) noexcept {
   } else if (!mode) {
     ec = error::operation_not_supported;
   }
+  return ec;
 }
 
 void io_object::assign_handle(int fd, error_code& ec) noexcept {

@@ -147,7 +147,7 @@ signal_set::~signal_set() {
 
 any_io_executor signal_set::get_executor() const noexcept { return state_->executor; }
 
-void signal_set::add(int number, error_code& ec) {
+error_code signal_set::add(int number, error_code& ec) {
   const object_use inside = use_of(*state_, "add");
   ec.clear();
   if (state_->inbox == nullptr) {
@@ -158,9 +158,10 @@ void signal_set::add(int number, error_code& ec) {
     ec = make_error(state_->loop->sys().watch_signal(number, *state_));
     if (!ec) state_->held |= bit(number);
   }
+  return ec;
 }
 
-void signal_set::remove(int number, error_code& ec) {
+error_code signal_set::remove(int number, error_code& ec) {
   const object_use inside = use_of(*state_, "remove");
   ec.clear();
   if (!is_signal(number)) {
@@ -168,21 +169,24 @@ void signal_set::remove(int number, error_code& ec) {
   } else if ((state_->held & bit(number)) != 0) {
     drop_one(*state_, number);
   }
+  return ec;
 }
 
-void signal_set::clear(error_code& ec) {
+error_code signal_set::clear(error_code& ec) {
   const object_use inside = use_of(*state_, "clear");
   ec.clear();
   drop_all(*state_);
+  return ec;
 }
 
-void signal_set::cancel(error_code& ec) {
+error_code signal_set::cancel(error_code& ec) {
   const object_use inside = use_of(*state_, "cancel");
   ec.clear();
-  if (state_->inbox == nullptr) return;
+  if (state_->inbox == nullptr) return ec;
   io_loop& loop = *state_->loop;
-  if (loop.as_runner([&](io_loop& l) { l.signals().cancel_waits(*state_); })) return;
+  if (loop.as_runner([&](io_loop& l) { l.signals().cancel_waits(*state_); })) return ec;
   loop.send_order(::new (allocate_block(sizeof(wait_cancel_order))) wait_cancel_order(*state_));
+  return ec;
 }
 
 void signal_set::add(int number) {

@@ -23,7 +23,9 @@ bool is_unix(const message_header& header) noexcept {
 std::ptrdiff_t receive_one(system& sys, message_operation& op) noexcept {
   message_header& header = op.prepared_header();
   if (header.part_count > message_operation::parts_max) return -EMSGSIZE;
-  const std::ptrdiff_t r = sys.receive_message(op.target->fd, header, op.call_flags());
+  // Not of a stream: TCP would drop the bytes instead of copying them.
+  const int truncation = op.is_of_stream() ? 0 : MSG_TRUNC;
+  const std::ptrdiff_t r = sys.receive_message(op.target->fd, header, op.call_flags() | truncation);
   if (r < 0) return r;
   op.note_received();
   op.transferred = static_cast<std::size_t>(r);

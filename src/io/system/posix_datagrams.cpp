@@ -33,12 +33,12 @@ bool is_simple(const message_header& message) noexcept {
   return message.part_count == 1 && message.control == nullptr;
 }
 
-/// Receives a datagram. Not for TCP streams, where MSG_TRUNC would drop bytes.
+/// Receives into one buffer. With MSG_TRUNC the result tells whether a datagram was cut.
 std::ptrdiff_t receive_simple(int fd, message_header& message, int flags) noexcept {
   socklen_t name_bytes = message.address_bytes;
   const io_vector& part = *message.parts;
   const std::ptrdiff_t r = retried([&] {
-    return ::recvfrom(fd, part.data, part.bytes, flags | MSG_DONTWAIT | MSG_TRUNC,
+    return ::recvfrom(fd, part.data, part.bytes, flags | MSG_DONTWAIT,
                       static_cast<sockaddr*>(message.address),
                       message.address == nullptr ? nullptr : &name_bytes);
   });
@@ -54,7 +54,8 @@ std::ptrdiff_t receive_simple(int fd, message_header& message, int flags) noexce
 std::ptrdiff_t posix_system::receive_message(int fd, message_header& message, int flags) noexcept {
   if (is_simple(message)) return receive_simple(fd, message, flags);
   msghdr* const header = &as_messages(&message)->msg_hdr;
-  const int all = flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+  // recvmsg(2) tells it in the header. With the flag it would return the whole length.
+  const int all = (flags & ~MSG_TRUNC) | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
   return retried([=] { return ::recvmsg(fd, header, all); });
 }
 

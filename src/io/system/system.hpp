@@ -188,7 +188,7 @@ class system {
 
   /// Receives one message with its address and control data. Returns its number of bytes, 0 if it
   /// is empty. The header tells how much of each was written, and `message.flags` whether something
-  /// did not fit.
+  /// did not fit. `flags` has MSG_TRUNC for a datagram, and never for bytes of a stream.
   virtual std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept = 0;
   virtual std::ptrdiff_t send_message(int fd, const message_header& message,
                                       int flags) noexcept = 0;

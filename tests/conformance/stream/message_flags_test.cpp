@@ -128,6 +128,23 @@ CONFORMANCE_ON(everywhere, "transfers with flags end as others do") {
   CHECK(ec == beck::error::bad_descriptor);
 }
 
+CONFORMANCE_ON(kernel, "a receive with flags has the bytes of a TCP socket") {
+  beck::io_context ctx(context_options());
+  tcp::acceptor acceptor(ctx, any_port);
+  tcp::socket a(ctx);
+  a.connect(acceptor.local_endpoint());
+  tcp::socket b = acceptor.accept();
+  a.send(beck::buffer(std::string_view("abcdef")), 0);
+  std::array<char, 4> to{};
+  CHECK(b.receive(beck::buffer(to), 0) == 4);
+  CHECK(std::string_view(to.data(), 4) == "abcd");
+  to = {};
+  std::size_t received = 0;
+  b.async_receive(beck::buffer(to), 0, [&](beck::error_code, std::size_t n) { received = n; });
+  ctx.run();
+  CHECK(std::string_view(to.data(), received) == "ef");
+}
+
 CONFORMANCE_ON(everywhere, "of more than 16 buffers a transfer with flags uses the first") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);

@@ -50,6 +50,7 @@
 #include <beck/asio/posix.hpp>
 #include <beck/asio/read_write.hpp>
 #include <beck/asio/read_write_at.hpp>
+#include <beck/asio/serial_port.hpp>
 #include <beck/asio/service.hpp>
 #include <beck/asio/signal_set.hpp>
 #include <beck/asio/socket_base.hpp>

@@ -13,6 +13,9 @@ BECK_ASIO_BEGIN
 
 using beck::recycling_allocator;
 
+/// The hook of a handler that has none of its own. It changes nothing here.
+inline bool asio_handler_is_continuation(...) noexcept { return false; }
+
 /// The executor of a handler of type T. May be specialised, with `type` and `get()`.
 template <class T, class Fallback = beck::any_io_executor>
 struct associated_executor : beck::detail::association<beck::detail::executor_query, T, Fallback> {

@@ -118,6 +118,10 @@ concept contiguous_container =
     std::contiguous_iterator<decltype(std::declval<C&>().begin())> &&
     std::is_trivially_copyable_v<typename C::value_type>;
 
+/// A temporary, for an overload that is preferred to the one that beck deletes.
+template <class C>
+concept temporary_container = beck::detail::temporary_container<C> && std::is_object_v<C>;
+
 }  // namespace facade
 
 /// Returns the bytes of all elements of a container; read-only if they are const.
@@ -130,6 +134,12 @@ auto buffer(C& c) noexcept {
 template <facade::contiguous_container C>
 auto buffer(C& c, std::size_t size_max) noexcept {
   return beck::buffer(BECK_ASIO::buffer(c), size_max);
+}
+/// Returns the bytes of a temporary, read-only and at most the first `size_max`. They last until
+/// the end of the full expression: long enough for a blocking operation.
+template <facade::temporary_container C>
+const_buffer buffer(C&& c, std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
+  return beck::buffer(beck::buffer(c), size_max);
 }
 
 BECK_ASIO_END

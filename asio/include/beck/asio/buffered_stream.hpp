@@ -55,7 +55,10 @@ class layer {
   const lowest_layer_type& lowest_layer() const noexcept { return next_.lowest_layer(); }
   executor_type get_executor() noexcept { return lowest_layer().get_executor(); }
   void close() { next_.close(); }
-  void close(error_code& ec) { next_.close(ec); }
+  error_code close(error_code& ec) {
+    next_.close(ec);
+    return ec;
+  }
 
  protected:
   using default_token = beck::default_completion_token_t<executor_type>;

@@ -46,6 +46,7 @@
 #define BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define BOOST_ASIO_HAS_FILE 1
 #define BOOST_ASIO_HAS_PIPE 1
+#define BOOST_ASIO_HAS_SERIAL_PORT 1
 #define BOOST_ASIO_HAS_CHRONO 1
 #define BOOST_ASIO_HAS_MOVE 1
 #define BOOST_ASIO_HAS_NOEXCEPT 1
@@ -53,6 +54,7 @@
 #define BOOST_ASIO_HAS_STD_ATOMIC 1
 #define BOOST_ASIO_HAS_STD_CHRONO 1
 #define BOOST_ASIO_HAS_STD_FUTURE_CLASS 1
+#define BOOST_ASIO_HAS_STD_HASH 1
 #define BOOST_ASIO_HAS_STD_STRING_VIEW 1
 #define BOOST_ASIO_HAS_STD_SYSTEM_ERROR 1
 #define BOOST_ASIO_HAS_STRING_VIEW 1
@@ -65,7 +67,12 @@
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
 #define BOOST_ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
 #define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) \
-  ::boost::asio::default_completion_token_t<__VA_ARGS__>
+  = ::boost::asio::default_completion_token_t<__VA_ARGS__>
+#define BOOST_ASIO_DEFAULT_COMPLETION_TOKEN(...) \
+  = ::boost::asio::default_completion_token_t<__VA_ARGS__>()
+#define BOOST_ASIO_INITFN_DEDUCED_RESULT_TYPE(token, signature, expr) decltype expr
+#define BOOST_ASIO_SYNC_OP_VOID void
+#define BOOST_ASIO_SYNC_OP_VOID_RETURN(ec) return
 #define BOOST_ASIO_REBIND_ALLOC(alloc, t) \
   typename std::allocator_traits<alloc>::template rebind_alloc<t>
 #define BOOST_ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
@@ -85,6 +92,7 @@
 #define ASIO_HAS_POSIX_STREAM_DESCRIPTOR 1
 #define ASIO_HAS_FILE 1
 #define ASIO_HAS_PIPE 1
+#define ASIO_HAS_SERIAL_PORT 1
 #define ASIO_HAS_CHRONO 1
 #define ASIO_HAS_MOVE 1
 #define ASIO_HAS_NOEXCEPT 1
@@ -92,6 +100,7 @@
 #define ASIO_HAS_STD_ATOMIC 1
 #define ASIO_HAS_STD_CHRONO 1
 #define ASIO_HAS_STD_FUTURE_CLASS 1
+#define ASIO_HAS_STD_HASH 1
 #define ASIO_HAS_STD_STRING_VIEW 1
 #define ASIO_HAS_STD_SYSTEM_ERROR 1
 #define ASIO_HAS_STRING_VIEW 1
@@ -103,7 +112,11 @@
 #define ASIO_INITFN_AUTO_RESULT_TYPE(...) auto
 #define ASIO_INITFN_AUTO_RESULT_TYPE_PREFIX(...) auto
 #define ASIO_INITFN_AUTO_RESULT_TYPE_SUFFIX(expr) ->decltype expr
-#define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) ::asio::default_completion_token_t<__VA_ARGS__>
+#define ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(...) = ::asio::default_completion_token_t<__VA_ARGS__>
+#define ASIO_DEFAULT_COMPLETION_TOKEN(...) = ::asio::default_completion_token_t<__VA_ARGS__>()
+#define ASIO_INITFN_DEDUCED_RESULT_TYPE(token, signature, expr) decltype expr
+#define ASIO_SYNC_OP_VOID void
+#define ASIO_SYNC_OP_VOID_RETURN(ec) return
 #define ASIO_REBIND_ALLOC(alloc, t) typename std::allocator_traits<alloc>::template rebind_alloc<t>
 #define ASIO_HANDLER_LOCATION(...) static_cast<void>(0)
 #endif

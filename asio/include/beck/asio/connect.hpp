@@ -21,6 +21,18 @@ using beck::connect;
 
 namespace facade {
 
+/// A socket that connects, also of datagrams.
+template <class S>
+concept connecting_socket =
+    requires(S& socket, const typename S::endpoint_type& to, error_code& ec) {
+      typename S::protocol_type;
+      typename S::executor_type;
+      socket.connect(to, ec);
+    };
+template <class S>
+using protocol_of = typename S::protocol_type;
+template <class S>
+using default_token_of = beck::default_completion_token_t<typename S::executor_type>;
 /// An iterator over things that are endpoints of the protocol.
 template <class I, class Protocol>
 concept endpoint_iterator =
@@ -52,9 +64,9 @@ I next_attempt(Condition& condition, const error_code& ec, I at, const I& end) {
 }
 
 /// Tries the endpoints. Returns the iterator of the one that was connected to, or `end`.
-template <class Protocol, class Executor, class I, class Condition>
-I connect_in_turn(beck::basic_stream_socket<Protocol, Executor>& socket, I at, const I& end,
-                  Condition& condition, error_code& ec) {
+template <class Socket, class I, class Condition>
+I connect_in_turn(Socket& socket, I at, const I& end, Condition& condition, error_code& ec) {
+  using Protocol = protocol_of<Socket>;
   ec = error_code();
   bool is_tried = false;
   for (at = facade::next_attempt<Protocol>(condition, ec, at, end); !(at == end);
@@ -188,40 +200,34 @@ concept connect_token =
     !std::is_same_v<std::decay_t<T>, E>;
 
 struct connect_function {
-  template <class Protocol, class Executor>
-  using socket = beck::basic_stream_socket<Protocol, Executor>;
-
-  template <class Protocol, class Executor, endpoint_iterator<Protocol> I,
-            any_condition<I, Protocol> Condition,
-            class Token = beck::default_completion_token_t<Executor>>
-  auto operator()(socket<Protocol, Executor>& to, I begin, I end, Condition condition,
-                  Token&& token = Token()) const {
-    using steps = connect_steps<socket<Protocol, Executor>, I, Condition>;
+  template <connecting_socket Socket, endpoint_iterator<protocol_of<Socket>> I,
+            any_condition<I, protocol_of<Socket>> Condition, class Token = default_token_of<Socket>>
+  auto operator()(Socket& to, I begin, I end, Condition condition, Token&& token = Token()) const {
+    using steps = connect_steps<Socket, I, Condition>;
     return compose_function<Token, void(error_code, I)>()(
         steps(to, std::move(begin), std::move(end), std::move(condition)), token, to);
   }
-  template <class Protocol, class Executor, endpoint_iterator<Protocol> I,
-            connect_token<I, Protocol> Token = beck::default_completion_token_t<Executor>>
-  auto operator()(socket<Protocol, Executor>& to, I begin, I end, Token&& token = Token()) const {
+  template <connecting_socket Socket, endpoint_iterator<protocol_of<Socket>> I,
+            connect_token<I, protocol_of<Socket>> Token = default_token_of<Socket>>
+  auto operator()(Socket& to, I begin, I end, Token&& token = Token()) const {
     return (*this)(to, std::move(begin), std::move(end), beck::detail::any_endpoint(),
                    static_cast<Token&&>(token));
   }
-  template <class Protocol, class Executor, endpoints<Protocol> E,
-            any_condition<typename endpoints_iterator<E>::type, Protocol> Condition,
-            class Token = beck::default_completion_token_t<Executor>>
-  auto operator()(socket<Protocol, Executor>& to, const E& all, Condition condition,
-                  Token&& token = Token()) const {
-    if constexpr (endpoint_iterator<E, Protocol>) {
+  template <connecting_socket Socket, endpoints<protocol_of<Socket>> E,
+            any_condition<typename endpoints_iterator<E>::type, protocol_of<Socket>> Condition,
+            class Token = default_token_of<Socket>>
+  auto operator()(Socket& to, const E& all, Condition condition, Token&& token = Token()) const {
+    if constexpr (endpoint_iterator<E, protocol_of<Socket>>) {
       return (*this)(to, all, E(), std::move(condition), static_cast<Token&&>(token));
     } else {
-      return beck::async_initiate<Token, void(error_code, typename Protocol::endpoint)>(
-          range_connect_initiation<socket<Protocol, Executor>>(to), token,
-          std::make_shared<const E>(all), std::move(condition));
+      return beck::async_initiate<Token, void(error_code, typename Socket::endpoint_type)>(
+          range_connect_initiation<Socket>(to), token, std::make_shared<const E>(all),
+          std::move(condition));
     }
   }
-  template <class Protocol, class Executor, endpoints<Protocol> E,
-            connect_token<E, Protocol> Token = beck::default_completion_token_t<Executor>>
-  auto operator()(socket<Protocol, Executor>& to, const E& all, Token&& token = Token()) const {
+  template <connecting_socket Socket, endpoints<protocol_of<Socket>> E,
+            connect_token<E, protocol_of<Socket>> Token = default_token_of<Socket>>
+  auto operator()(Socket& to, const E& all, Token&& token = Token()) const {
     return (*this)(to, all, beck::detail::any_endpoint(), static_cast<Token&&>(token));
   }
 };
@@ -239,53 +245,70 @@ inline constexpr facade::connect_function async_connect{};
 
 /// Connects to the first endpoint from `begin` on that accepts, and that `condition` does not leave
 /// out. Blocks. Returns its iterator, `end` after an error.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I,
-          facade::any_condition<I, Protocol> Condition>
-I connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end,
-          Condition condition, error_code& ec) {
+template <facade::connecting_socket Socket,
+          facade::endpoint_iterator<facade::protocol_of<Socket>> I,
+          facade::any_condition<I, facade::protocol_of<Socket>> Condition>
+I connect(Socket& socket, I begin, I end, Condition condition, error_code& ec) {
   return facade::connect_in_turn(socket, begin, end, condition, ec);
 }
 /// As above. Throws a system_error.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I,
-          facade::any_condition<I, Protocol> Condition>
-I connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end,
-          Condition condition) {
+template <facade::connecting_socket Socket,
+          facade::endpoint_iterator<facade::protocol_of<Socket>> I,
+          facade::any_condition<I, facade::protocol_of<Socket>> Condition>
+I connect(Socket& socket, I begin, I end, Condition condition) {
   error_code ec;
   I found = facade::connect_in_turn(socket, begin, end, condition, ec);
   if (ec) throw system_error(ec, "connect");
   return found;
 }
 /// As above, without a condition.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I>
-I connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end, error_code& ec) {
+template <facade::connecting_socket Socket,
+          facade::endpoint_iterator<facade::protocol_of<Socket>> I>
+I connect(Socket& socket, I begin, I end, error_code& ec) {
   return BECK_ASIO::connect(socket, begin, end, beck::detail::any_endpoint(), ec);
 }
 /// As above. Throws a system_error.
-template <class Protocol, class Executor, facade::endpoint_iterator<Protocol> I>
-I connect(beck::basic_stream_socket<Protocol, Executor>& socket, I begin, I end) {
+template <facade::connecting_socket Socket,
+          facade::endpoint_iterator<facade::protocol_of<Socket>> I>
+I connect(Socket& socket, I begin, I end) {
   return BECK_ASIO::connect(socket, begin, end, beck::detail::any_endpoint());
 }
-/// As beck::connect(), with a condition that moves an iterator of the range on.
-template <class Protocol, class Executor,
-          beck::detail::endpoint_range<typename Protocol::endpoint> Range,
-          facade::moving_condition<facade::range_iterator<Range>> Condition>
-typename Protocol::endpoint connect(beck::basic_stream_socket<Protocol, Executor>& socket,
-                                    const Range& endpoints, Condition condition, error_code& ec) {
+/// As beck::connect(), for datagram sockets, too, and with a condition that moves an iterator of the
+/// range on.
+template <
+    facade::connecting_socket Socket,
+    beck::detail::endpoint_range<typename Socket::endpoint_type> Range,
+    facade::any_condition<facade::range_iterator<Range>, facade::protocol_of<Socket>> Condition>
+typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints, Condition condition,
+                                       error_code& ec) {
   const auto found =
       facade::connect_in_turn(socket, endpoints.begin(), endpoints.end(), condition, ec);
-  using endpoint = typename Protocol::endpoint;
+  using endpoint = typename Socket::endpoint_type;
   return ec ? endpoint() : static_cast<endpoint>(*found);
 }
 /// As above. Throws a system_error.
-template <class Protocol, class Executor,
-          beck::detail::endpoint_range<typename Protocol::endpoint> Range,
-          facade::moving_condition<facade::range_iterator<Range>> Condition>
-typename Protocol::endpoint connect(beck::basic_stream_socket<Protocol, Executor>& socket,
-                                    const Range& endpoints, Condition condition) {
+template <
+    facade::connecting_socket Socket,
+    beck::detail::endpoint_range<typename Socket::endpoint_type> Range,
+    facade::any_condition<facade::range_iterator<Range>, facade::protocol_of<Socket>> Condition>
+typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints,
+                                       Condition condition) {
   error_code ec;
   const auto found = BECK_ASIO::connect(socket, endpoints, std::move(condition), ec);
   if (ec) throw system_error(ec, "connect");
   return found;
+}
+/// As above, without a condition.
+template <facade::connecting_socket Socket,
+          beck::detail::endpoint_range<typename Socket::endpoint_type> Range>
+typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints, error_code& ec) {
+  return BECK_ASIO::connect(socket, endpoints, beck::detail::any_endpoint(), ec);
+}
+/// As above. Throws a system_error.
+template <facade::connecting_socket Socket,
+          beck::detail::endpoint_range<typename Socket::endpoint_type> Range>
+typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints) {
+  return BECK_ASIO::connect(socket, endpoints, beck::detail::any_endpoint());
 }
 
 BECK_ASIO_END

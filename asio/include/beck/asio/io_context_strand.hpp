@@ -71,6 +71,19 @@ class context_strand : public beck::strand<beck::io_context::executor_type> {
 
 }  // namespace facade
 
+#if defined(BECK_ASIO_OLD_NAMES)
+namespace detail {
+
+struct is_continuation_if_running {};
+struct is_continuation_delegated {};
+/// The type of wrap(), for programs that name it as the result of a function.
+template <class Wrapper, class Handler, class = is_continuation_delegated>
+using wrapped_handler =
+    decltype(std::declval<Wrapper&>().wrap(std::declval<std::decay_t<Handler>>()));
+
+}  // namespace detail
+#endif
+
 BECK_ASIO_END
 
 /// Asio's older form of a strand.

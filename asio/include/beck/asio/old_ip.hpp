@@ -188,8 +188,13 @@ class query_resolver : public beck::ip::basic_resolver<Protocol> {
   using results_type = basic_query_results<Protocol>;
   using base::async_resolve;
   using base::base;
-  using base::resolve;
 
+  /// As beck's functions, with results that dereference to the first.
+  template <class... Args>
+    requires requires(base& of, Args&&... args) { of.resolve(static_cast<Args&&>(args)...); }
+  results_type resolve(Args&&... args) {
+    return base::resolve(static_cast<Args&&>(args)...);
+  }
   /// Looks up in this call. Throws io_error.
   results_type resolve(const query& of) {
     return of.apply([this](const auto&... parts) { return base::resolve(parts...); });

@@ -123,6 +123,9 @@ inline constexpr allocator_t<void> allocator{};
 
 }  // namespace execution
 
+/// Whether E is an executor. Beck's have no other form.
+using execution::is_executor;
+
 namespace facade {
 
 /// Executors of a program that offer a property by themselves.
