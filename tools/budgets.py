@@ -18,10 +18,10 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5410
-ECHO_LINES_MAX = 5960
+HEADER_LINES_MAX = 5420
+ECHO_LINES_MAX = 5970
 UMBRELLA_LINES_MAX = 16550
-HTTP_SERVER_LINES_MAX = 7020  # 0.35 s above the base for a whole program: tasks, sockets and the server
+HTTP_SERVER_LINES_MAX = 7030  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("cookie", "credentials", "error_page", "exchange", "form", "handler", "metrics", "middleware",
                        "middlewares", "per_context", "request", "request_id", "router", "server", "slot",
                        "static_files")
@@ -32,7 +32,7 @@ REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", 
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set",
                    "fcntl.h", "termios.h")
-FACADE_ECHO_LINES_MAX = 14320
+FACADE_ECHO_LINES_MAX = 14400
 FACADE_LINES_MAX = 15900
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
