@@ -22,8 +22,8 @@ HEADER_LINES_MAX = 5320
 ECHO_LINES_MAX = 5870
 UMBRELLA_LINES_MAX = 16400
 HTTP_SERVER_LINES_MAX = 6850  # 0.35 s above the base for a whole program: tasks, sockets and the server
-HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "middleware", "per_context", "request", "router", "server",
-                       "slot", "static_files")
+HTTP_SERVER_HEADERS = ("error_page", "exchange", "handler", "metrics", "middleware", "per_context", "request",
+                       "request_id", "router", "server", "slot", "static_files")
 REDIS_CLIENT_LINES_MAX = 7610  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
 # Under Asio's names programs expect parts of the standard library from headers, whose lines depend on the library's
