@@ -215,6 +215,7 @@ CONFORMANCE("http: a function and a handler that is in time have no limit, nor h
   for (const seen_response& one : seen) CHECK(one.status == 200);
   CHECK(fired == 1);  // the limit of the exchange before is not that of this one
   CHECK(late_of(s.server) == 0);
+  CHECK(s.ask(last_get("/task")).at(0).body == "in time");
   s.stop();
   s.ctx.restart();
   s.ctx.run();  // no timer of an hour is left
