@@ -4,6 +4,7 @@
 // them, and decides what becomes of the program's exceptions.
 //   error_pages PORT                       port 0: any free one; it is printed
 //   curl -i -X POST http://127.0.0.1:PORT/orders
+#include <beck/http/error_page.hpp>
 #include <beck/http/request_id.hpp>
 #include <beck/http/router.hpp>
 #include <beck/http/server.hpp>

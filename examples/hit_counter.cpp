@@ -5,6 +5,7 @@
 //   hit_counter PORT REDIS-URL             port 0: any free one; it is printed
 //   curl http://127.0.0.1:PORT/hits
 #include <beck/coro/timeout.hpp>
+#include <beck/http/error_page.hpp>
 #include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 #include <beck/redis/client.hpp>

@@ -376,6 +376,20 @@ CONFORMANCE("http: fail() sends a page with the fields that are set") {
   CHECK(head.substr(head.size() - 4) == "\r\n\r\n");
 }
 
+CONFORMANCE(
+    "http: a handler that has asked for the end of its connection gets that with an error") {
+  served s([](http::request& q, http::response& r) {
+    r.close();
+    if (q.path() == "/fails") r.fail(404);
+    throw http::failure(404);
+  });
+  for (const char* path : {"/throws", "/fails"}) {
+    const auto all = s.ask(get(path) + get(path));
+    REQUIRE(all.size() == 1);
+    CHECK(value_of(all[0].fields, "Connection") == "close");
+  }
+}
+
 CONFORMANCE("http: a page knows the request, its route and its values, and may change the status") {
   http::router site;
   site.use([](http::request& q, http::response& r, http::next next) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Handlers whose time is over: 503 or a cut connection, for coroutines and for kept exchanges.
+#include <beck/http/error_page.hpp>
 #include <beck/http/middleware.hpp>
 #include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
@@ -17,6 +18,7 @@
 
 #include "http/both_streams.hpp"
 #include "http/served.hpp"
+#include "http/shown_page.hpp"
 
 using namespace beck::http::test;
 using beck::error_code;
@@ -72,6 +74,8 @@ CONFORMANCE_OVER_BOTH("http: a handler whose time is over is stopped, and answer
           most)
       .get("/", say_path);
   served s(site);
+  std::vector<std::string> lines;
+  keep_lines(s, lines);
   s.server.on_finish([&](const http::exchange_record& one) { records.push_back(one); });
   for (const char* path : {"/waits", "/touched", "/throws"}) {
     CAPTURE(path);
@@ -89,6 +93,8 @@ CONFORMANCE_OVER_BOTH("http: a handler whose time is over is stopped, and answer
   REQUIRE(records.size() == 6);
   CHECK(records[0].why == http::refusal::handler_late);
   CHECK(records[0].status == 503);
+  CHECK(!records[0].thrown);
+  CHECK(lines.empty());
   CHECK(records[1].why == http::refusal::none);
 }
 
@@ -209,6 +215,10 @@ CONFORMANCE("http: a function and a handler that is in time have no limit, nor h
   for (const seen_response& one : seen) CHECK(one.status == 200);
   CHECK(fired == 1);  // the limit of the exchange before is not that of this one
   CHECK(late_of(s.server) == 0);
+  CHECK(s.ask(last_get("/task")).at(0).body == "in time");
+  s.stop();
+  s.ctx.restart();
+  s.ctx.run();  // no timer of an hour is left
 }
 
 CONFORMANCE("http: the limit of a route goes before that of a mount, also inside a handler") {
@@ -283,12 +293,12 @@ CONFORMANCE("http: middlewares see that the time of the handler is over, and the
 }
 
 CONFORMANCE_OVER_BOTH("http: a kept exchange is answered with 503, and sends nothing any more") {
-  for (const bool layered : {false, true}) {
-    CAPTURE(layered);
+  for (const bool around : {false, true}) {
+    CAPTURE(around);
     std::vector<http::exchange> kept;
     std::vector<http::exchange_record> records;
     http::router site;
-    if (layered) {
+    if (around) {
       site.use([](http::request& q, http::response& r, http::next next) -> task<> {
         kept_text.put(q, "kept");
         co_await next(q, r);
@@ -310,7 +320,7 @@ CONFORMANCE_OVER_BOTH("http: a kept exchange is answered with 503, and sends not
     http::request& q = kept[0].request();
     http::response& r = kept[0].response();
     CHECK(q.get("X-Ask") == "7");
-    if (layered) CHECK(*kept_text.get(q) == "kept");
+    if (around) CHECK(*kept_text.get(q) == "kept");
     CHECK(q.client_left());
     CHECK(!q.body().is_whole());
     r.status(200).set("A", "b").send("too late");

@@ -12,6 +12,7 @@
 #include <beck/http/credentials.hpp>
 #include <beck/http/date.hpp>
 #include <beck/http/entity_tag.hpp>
+#include <beck/http/error_page.hpp>
 #include <beck/http/form.hpp>
 #include <beck/http/media_type.hpp>
 #include <beck/http/metrics.hpp>
@@ -27,6 +28,7 @@
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/context_services.hpp>
 #include <beck/io/pipe.hpp>
+#include <beck/io/service_manager.hpp>
 #include <beck/io/uring_submit.hpp>
 #include <beck/net/connect_stream.hpp>
 #include <beck/net/descriptor_passing.hpp>
@@ -123,6 +125,7 @@ BECK_TEST_NAME(may_be_sent);
 BECK_TEST_NAME(media_type_of);
 BECK_TEST_NAME(metrics_text);
 BECK_TEST_NAME(name_of);
+BECK_TEST_NAME(notify_service_manager);
 BECK_TEST_NAME(now);
 BECK_TEST_NAME(number_of);
 BECK_TEST_NAME(parse_date);
@@ -130,6 +133,7 @@ BECK_TEST_NAME(parse_entity_tag);
 BECK_TEST_NAME(parse_range);
 BECK_TEST_NAME(parse_url);
 BECK_TEST_NAME(prepend);
+BECK_TEST_NAME(problem_page);
 BECK_TEST_NAME(race);
 BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
@@ -211,6 +215,7 @@ BECK_TEST_CALL(beck, for_each_limited, 1, made<std::vector<tcp_socket>>(),
                some<beck::task<> (*)(tcp_socket&)>());
 BECK_TEST_CALL(beck, ignore, some<beck::io_result<>>());
 BECK_TEST_CALL(beck, log_line, made<beck::any_io_executor>(), made<const char*>());
+BECK_TEST_CALL(beck, notify_service_manager, made<std::string_view>());
 BECK_TEST_CALL(beck, now, made<beck::any_io_executor>());
 BECK_TEST_CALL(beck, prepend, some<beck::deferred_t>(), 1);
 BECK_TEST_CALL(beck, race, made<task>(), made<task>());
@@ -276,6 +281,7 @@ BECK_TEST_CALL(beck::http, parse_date, text(), std::int64_t(), some<std::int64_t
 BECK_TEST_CALL(beck::http, parse_entity_tag, text(), some<beck::http::entity_tag>());
 BECK_TEST_CALL(beck::http, parse_range, text(), std::uint64_t());
 BECK_TEST_CALL(beck::http, parse_url, text(), some<beck::http::url>());
+BECK_TEST_CALL(beck::http, problem_page, some<beck::http::error_page>());
 BECK_TEST_CALL(beck::http, reason_of, beck::http::status::ok);
 BECK_TEST_CALL(beck::http, resolve_reference, some<const beck::http::url>(), text(),
                made<mutable_buffer>(), some<text>());

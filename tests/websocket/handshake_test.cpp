@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The handshake: requests that a server refuses, and what it answers; responses that a client
 // refuses; subprotocols and origins.
+#include <beck/http/error_page.hpp>
 #include <beck/websocket/accept.hpp>
 
 #include <set>

@@ -6,7 +6,6 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
-#include <beck/http/error_page.hpp>
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
@@ -23,6 +22,8 @@
 #include <type_traits>
 
 namespace beck::http {
+
+class error_page;
 
 /// Counters of a server since it was made. All but `connections` only grow.
 struct server_stats {
@@ -137,15 +138,15 @@ class server {
     using callback = detail::server_callback<const exchange_record&>;
     report_to(callback::of(static_cast<Function&&>(function)));
   }
-  /// Calls `function(error_page&)` for each response with an error that the library makes: refused
-  /// requests, 404 and 405 of routers, errors of static_files and websocket::accept(), exceptions
-  /// of handlers, and what handlers send with response::fail() or throw as a failure. It may
-  /// replace the body, the type, the status and fields, before the functions of before_head() run.
-  /// It is also called for exceptions that come too late, see error_page::has_begun().
-  /// Called on the thread of the connection: with several contexts on several at once. It must not
-  /// block. If it throws, the response has the library's text, and the exception is a line in the
-  /// log. Copied or moved into the server; replaces an earlier one. Default: none, so each has the
-  /// library's text, as text/plain. Throws std::bad_alloc.
+  /// Calls `function(error_page&)`, see error_page.hpp, for each response with an error that the
+  /// library makes: refused requests, 404 and 405 of routers, errors of static_files and
+  /// websocket::accept(), exceptions of handlers, and what handlers send with response::fail() or
+  /// throw as a failure. It may replace the body, the type, the status and fields, before the
+  /// functions of before_head() run. It is also called for exceptions that come too late, see
+  /// error_page::has_begun(). Called on the thread of the connection: with several contexts on
+  /// several at once. It must not block. If it throws, the response has the library's text, and the
+  /// exception is a line in the log. Copied or moved into the server; replaces an earlier one.
+  /// Default: none, so each has the library's text, as text/plain. Throws std::bad_alloc.
   template <class Function>
   void on_error_page(Function&& function) {
     make_pages_with(detail::server_callback<error_page&>::of(static_cast<Function&&>(function)));
