@@ -18,19 +18,19 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 5350
-ECHO_LINES_MAX = 5900
+HEADER_LINES_MAX = 5370
+ECHO_LINES_MAX = 5920
 UMBRELLA_LINES_MAX = 16450
-HTTP_SERVER_LINES_MAX = 6870  # 0.35 s above the base for a whole program: tasks, sockets and the server
+HTTP_SERVER_LINES_MAX = 6890  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "middleware", "per_context", "request", "router", "server",
                        "slot", "static_files")
-REDIS_CLIENT_LINES_MAX = 7630  # typed replies: 3,500 of them are the tables of types
+REDIS_CLIENT_LINES_MAX = 7650  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
 # Under Asio's names programs expect parts of the standard library from headers, whose lines depend on the library's
 # version: the facade's own lines are counted above them.
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set",
-                   "fcntl.h", "termios.h")
+                   "fcntl.h", "termios.h", "net/if.h", "netdb.h", "poll.h", "sys/ioctl.h", "sys/stat.h", "sys/uio.h")
 FACADE_ECHO_LINES_MAX = 14300
 FACADE_LINES_MAX = 15900
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")

@@ -32,7 +32,8 @@ std::int64_t after(system& sys, duration time) noexcept {
   return (time_point(duration(sys.now())) + time).nanoseconds();
 }
 
-/// Returns `how` with its bounds and let_threads_take_turns() applied. Throws std::invalid_argument for too many threads.
+/// Returns `how` with its bounds and let_threads_take_turns() applied. Throws std::invalid_argument
+/// for too many threads.
 io_context::options within_bounds(io_context::options how) {
   if (how.threads < 0 || how.threads > io_context::threads_max) {
     throw std::invalid_argument("beck::io_context: for " + std::to_string(how.threads) +
