@@ -4,6 +4,7 @@
 
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <asio.hpp>
@@ -195,6 +196,12 @@ CONFORMANCE_ON(::beck::test::kernel, "blocking functions that take an error retu
   tcp::socket socket(context), peer(context);
   CHECK(!socket.connect(acceptor.local_endpoint(), ec));
   CHECK(!acceptor.accept(peer, ec));
+  peer.close();
+  tcp::socket second(context);
+  second.connect(acceptor.local_endpoint());
+  acceptor.accept(peer);  // the form that throws returns nothing
+  static_assert(std::is_void_v<decltype(acceptor.accept(peer))>);
+  CHECK(peer.remote_endpoint() == second.local_endpoint());
   CHECK(!socket.non_blocking(true, ec));
   CHECK(!socket.wait(tcp::socket::wait_write, ec));
   CHECK(!socket.shutdown(tcp::socket::shutdown_both, ec));
@@ -204,4 +211,10 @@ CONFORMANCE_ON(::beck::test::kernel, "blocking functions that take an error retu
   asio::signal_set signals(context);
   CHECK(signals.add(0, ec) == asio::error::invalid_argument);
   CHECK(!asio::steady_timer(context).wait(ec));
+}
+
+TEST_CASE("<asio.hpp> has headers of the system that programs get from it") {
+  struct ::stat status;
+  CHECK(::stat("/", &status) == 0);
+  CHECK(::if_nametoindex("none such") == 0);
 }

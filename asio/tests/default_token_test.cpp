@@ -9,8 +9,11 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/as_tuple.hpp>
+#include <asio/async_result.hpp>
 #include <asio/basic_socket.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
@@ -239,3 +242,32 @@ CONFORMANCE_ON(::beck::test::kernel, "the lowest layer of a socket is the socket
 }
 
 }  // namespace default_token_test
+
+namespace {
+
+struct give_seven {
+  template <class Handler>
+  void operator()(Handler&& handler) const {
+    static_cast<Handler&&>(handler)(7);
+  }
+};
+
+/// An operation that is declared with Asio's macros.
+template <ASIO_COMPLETION_TOKEN_FOR(void(int))
+              Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(asio::any_io_executor)>
+ASIO_INITFN_DEDUCED_RESULT_TYPE(Token, void(int),
+                                (asio::async_initiate<Token, void(int)>(give_seven(),
+                                                                        std::declval<Token&>())))
+async_seven(Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(asio::any_io_executor)) {
+  return asio::async_initiate<Token, void(int)>(give_seven(), token);
+}
+
+}  // namespace
+
+TEST_CASE("macros declare an operation with a default token") {
+  int seven = 0;
+  async_seven([&](int value) { seven = value; });
+  CHECK(seven == 7);
+  async_seven()([&](int value) { seven += value; });
+  CHECK(seven == 14);
+}

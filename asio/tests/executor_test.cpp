@@ -2,8 +2,11 @@
 // Executors as Asio's programs name them: their properties, inline executors, the system's, and
 // io_context::strand.
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
@@ -244,4 +247,30 @@ TEST_CASE("asio: the executor of a pool has them, too") {
   pool.get_executor().defer([&] { ++calls; }, std::allocator<void>());
   pool.join();
   CHECK(calls == 2);
+}
+
+TEST_CASE("asio: a context for several threads runs on the backend of BECK_BACKEND") {
+  const char* const before = std::getenv("BECK_BACKEND");
+  const std::string kept = before == nullptr ? "" : before;
+  for (const char* const name : {"epoll", "io_uring"}) {
+    ::setenv("BECK_BACKEND", name, 1);
+    try {
+      asio::io_context context(2);
+      CHECK(std::string(beck::to_string(context.backend_in_use())) == name);
+      std::atomic<int> calls = 0;
+      for (int i = 0; i < 100; ++i) asio::post(context, [&] { ++calls; });
+      std::thread other([&] { context.run(); });
+      context.run();
+      other.join();
+      CHECK(calls == 100);
+    } catch (const asio::system_error& refused) {
+      // Not because of the threads: the kernel has no rings.
+      CHECK(std::string(refused.what()).find("threads") == std::string::npos);
+    }
+  }
+  if (before == nullptr) {
+    ::unsetenv("BECK_BACKEND");
+  } else {
+    ::setenv("BECK_BACKEND", kept.c_str(), 1);
+  }
 }

@@ -353,35 +353,6 @@ CONFORMANCE_ON(::beck::test::kernel, "a receive without an error takes a message
   CHECK(got == "one closed");
 }
 
-namespace {
-
-struct give_seven {
-  template <class Handler>
-  void operator()(Handler&& handler) const {
-    static_cast<Handler&&>(handler)(7);
-  }
-};
-
-/// An operation that is declared with Asio's macros.
-template <ASIO_COMPLETION_TOKEN_FOR(void(int))
-              Token ASIO_DEFAULT_COMPLETION_TOKEN_TYPE(asio::any_io_executor)>
-ASIO_INITFN_DEDUCED_RESULT_TYPE(Token, void(int),
-                                (asio::async_initiate<Token, void(int)>(give_seven(),
-                                                                        std::declval<Token&>())))
-async_seven(Token&& token ASIO_DEFAULT_COMPLETION_TOKEN(asio::any_io_executor)) {
-  return asio::async_initiate<Token, void(int)>(give_seven(), token);
-}
-
-}  // namespace
-
-TEST_CASE("macros declare an operation with a default token") {
-  int seven = 0;
-  async_seven([&](int value) { seven = value; });
-  CHECK(seven == 7);
-  async_seven()([&](int value) { seven += value; });
-  CHECK(seven == 14);
-}
-
 TEST_CASE("names of the standard library are in asio, and old macros for results") {
   CHECK(std::is_same_v<asio::decay_t<const int&>, int>);
   CHECK(std::is_same_v<asio::constraint_t<true>, int>);

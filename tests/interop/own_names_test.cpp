@@ -125,7 +125,6 @@ BECK_TEST_NAME(may_be_sent);
 BECK_TEST_NAME(media_type_of);
 BECK_TEST_NAME(metrics_text);
 BECK_TEST_NAME(name_of);
-BECK_TEST_NAME(notify_service_manager);
 BECK_TEST_NAME(now);
 BECK_TEST_NAME(number_of);
 BECK_TEST_NAME(parse_date);
@@ -133,7 +132,6 @@ BECK_TEST_NAME(parse_entity_tag);
 BECK_TEST_NAME(parse_range);
 BECK_TEST_NAME(parse_url);
 BECK_TEST_NAME(prepend);
-BECK_TEST_NAME(problem_page);
 BECK_TEST_NAME(race);
 BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
@@ -250,7 +248,6 @@ BECK_TEST_CALL(beck::ip, connect_stream, made<beck::any_io_executor>(), made<std
 BECK_TEST_CALL(beck::ip, make_port, 1L, some<beck::error_code>());
 BECK_TEST_CALL(beck::ip, throw_name_error, made<const beck::error_code&>(),
                made<std::string_view>(), made<std::string_view>());
-BECK_TEST_CALL(beck, notify_service_manager, text());
 BECK_TEST_CALL(beck, from_base64, text(), some<std::string>(), beck::base64_form::url);
 BECK_TEST_CALL(beck, to_base64, text(), beck::base64_form::url);
 BECK_TEST_CALL(beck::http, bearer_token, some<const beck::http::request>());
@@ -281,7 +278,6 @@ BECK_TEST_CALL(beck::http, parse_date, text(), std::int64_t(), some<std::int64_t
 BECK_TEST_CALL(beck::http, parse_entity_tag, text(), some<beck::http::entity_tag>());
 BECK_TEST_CALL(beck::http, parse_range, text(), std::uint64_t());
 BECK_TEST_CALL(beck::http, parse_url, text(), some<beck::http::url>());
-BECK_TEST_CALL(beck::http, problem_page, some<beck::http::error_page>());
 BECK_TEST_CALL(beck::http, reason_of, beck::http::status::ok);
 BECK_TEST_CALL(beck::http, resolve_reference, some<const beck::http::url>(), text(),
                made<mutable_buffer>(), some<text>());

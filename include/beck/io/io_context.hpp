@@ -269,6 +269,9 @@ namespace detail {
 /// Makes contexts that are destroyed before their objects keep memory and descriptors until the
 /// program ends, where they would end it with a message. Returns true. Thread: any.
 bool let_objects_outlive_contexts() noexcept;
+/// Makes contexts for several threads that BECK_BACKEND puts on io_uring exclusive ones, whose
+/// threads take turns, where they would be refused. Returns true. Thread: any.
+bool let_threads_take_turns() noexcept;
 }  // namespace detail
 
 }  // namespace beck

@@ -344,7 +344,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     requires(!std::is_same_v<std::remove_cvref_t<Args>, error_code> && ...)
   decltype(auto) accept(Args&&... args) {
     error_code ec;
-    if constexpr (std::is_void_v<decltype(this->accept(args..., ec))>) {
+    if constexpr (std::is_same_v<decltype(this->accept(args..., ec)), error_code>) {
       this->accept(args..., ec);
       detail::throw_if(ec, "accept");
     } else {

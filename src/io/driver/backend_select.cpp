@@ -27,14 +27,15 @@ uring_driver_options driver_options(io_context::receive_arming arming,
 
 }  // namespace
 
+backend backend_selection::requested(const io_context::options& how) {
+  if (how.backend != backend::automatic) return how.backend;
+  const char* const name = std::getenv("BECK_BACKEND");
+  return name != nullptr && *name != '\0' ? parse_backend(name) : backend::automatic;
+}
+
 void backend_selection::open(io_loop& loop, const io_context::options& how,
                              std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv) {
-  backend wanted = how.backend;
-  if (wanted == backend::automatic) {
-    if (const char* name = std::getenv("BECK_BACKEND"); name != nullptr && *name != '\0') {
-      wanted = parse_backend(name);
-    }
-  }
+  backend wanted = requested(how);
   if (how.threads > 1) {
     if (wanted == backend::io_uring) {
       throw_error(error::operation_not_supported,

@@ -125,6 +125,9 @@ class driver {
 class io_loop;
 
 struct backend_selection {
+  /// Returns the backend that `how` requests, or, for automatic, BECK_BACKEND. Throws
+  /// std::system_error if that names none.
+  static backend requested(const io_context::options& how);
   /// Makes the driver and the system that `how` requests (or, for automatic, BECK_BACKEND). Throws
   /// io_error with the reason if a backend that was requested by name is refused.
   static void open(io_loop& loop, const io_context::options& how, std::unique_ptr<system>& sys,

@@ -11,6 +11,7 @@
 #include <beck/io/context_services.hpp>
 #include <beck/io/io_context.hpp>
 
+#include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/loop/program_end.hpp"
@@ -20,6 +21,7 @@ using namespace detail;
 namespace {
 
 std::atomic<bool> objects_outlive_contexts(false);
+std::atomic<bool> threads_take_turns(false);
 /// The loops of contexts that objects have outlived: a list, so that a leak checker finds them.
 std::atomic<io_loop*> kept(nullptr);
 
@@ -30,12 +32,17 @@ std::int64_t after(system& sys, duration time) noexcept {
   return (time_point(duration(sys.now())) + time).nanoseconds();
 }
 
-/// Returns `how` with its bounds applied. Throws std::invalid_argument for too many threads.
+/// Returns `how` with its bounds and let_threads_take_turns() applied. Throws std::invalid_argument
+/// for too many threads.
 io_context::options within_bounds(io_context::options how) {
   if (how.threads < 0 || how.threads > io_context::threads_max) {
     throw std::invalid_argument("beck::io_context: for " + std::to_string(how.threads) +
                                 " threads; it can be made for 0 to " +
                                 std::to_string(io_context::threads_max));
+  }
+  if (threads_take_turns && how.backend == backend::automatic && how.threads > 1 &&
+      backend_selection::requested(how) == backend::io_uring) {
+    how.threads = 1;
   }
   how.lease_count = std::max<std::size_t>(how.lease_count, 1);
   how.lease_bytes = std::max<std::size_t>(how.lease_bytes, 1);
@@ -97,6 +104,11 @@ io_context::~io_context() {
 
 bool detail::let_objects_outlive_contexts() noexcept {
   objects_outlive_contexts = true;
+  return true;
+}
+
+bool detail::let_threads_take_turns() noexcept {
+  threads_take_turns = true;
   return true;
 }
 

@@ -273,8 +273,7 @@ template <facade::connecting_socket Socket,
 I connect(Socket& socket, I begin, I end) {
   return BECK_ASIO::connect(socket, begin, end, beck::detail::any_endpoint());
 }
-/// As beck::connect(), for datagram sockets, too, and with a condition that moves an iterator of the
-/// range on.
+/// As beck::connect(), for datagram sockets, too, and with a condition that moves an iterator on.
 template <
     facade::connecting_socket Socket,
     beck::detail::endpoint_range<typename Socket::endpoint_type> Range,

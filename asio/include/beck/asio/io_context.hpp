@@ -15,6 +15,10 @@ BECK_ASIO_BEGIN
 namespace facade {
 /// Objects may outlive their context, as with Asio.
 inline const bool objects_outlive_contexts = beck::detail::let_objects_outlive_contexts();
+#if !defined(BECK_ASIO_THREADS)
+/// An io_context(n) runs on either backend, with BECK_BACKEND, too.
+inline const bool threads_take_turns = beck::detail::let_threads_take_turns();
+#endif
 }  // namespace facade
 
 BECK_ASIO_END
