@@ -52,20 +52,23 @@ struct future_value<T> {
 };
 /// Stores the values of A....
 template <class... A>
-void keep_values(std::promise<typename future_value<A...>::type>& promise, A&&... values) {
-  if constexpr (sizeof...(A) == 0) {
-    promise.set_value();
-  } else {
-    promise.set_value(typename future_value<A...>::type(static_cast<A&&>(values)...));
+struct kept_values {
+  template <class Promise>
+  static void keep(Promise& promise, A&&... values) {
+    if constexpr (sizeof...(A) == 0) {
+      promise.set_value();
+    } else {
+      promise.set_value(typename future_value<A...>::type(static_cast<A&&>(values)...));
+    }
   }
-}
+};
 
 template <class... A>
 struct future_result : future_value<A...> {
   static std::exception_ptr failure(const A&...) noexcept { return nullptr; }
   template <class Promise>
   static void keep(Promise& promise, A&&... values) {
-    keep_values<A...>(promise, static_cast<A&&>(values)...);
+    kept_values<A...>::keep(promise, static_cast<A&&>(values)...);
   }
 };
 // Only the first argument is an error: an error_code behind an exception_ptr is a value.
@@ -81,7 +84,7 @@ struct future_result<error_code, A...> : future_value<A...> {
   }
   template <class Promise>
   static void keep(Promise& promise, error_code&&, A&&... values) {
-    keep_values<A...>(promise, static_cast<A&&>(values)...);
+    kept_values<A...>::keep(promise, static_cast<A&&>(values)...);
   }
 };
 template <class... A>
@@ -89,7 +92,7 @@ struct future_result<std::exception_ptr, A...> : future_value<A...> {
   static std::exception_ptr failure(const std::exception_ptr& error, const A&...) { return error; }
   template <class Promise>
   static void keep(Promise& promise, std::exception_ptr&&, A&&... values) {
-    keep_values<A...>(promise, static_cast<A&&>(values)...);
+    kept_values<A...>::keep(promise, static_cast<A&&>(values)...);
   }
 };
 
