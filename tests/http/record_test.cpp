@@ -170,13 +170,6 @@ CONFORMANCE("http: a record of HEAD counts no bytes of a body, however the respo
 
 namespace {
 
-/// Keeps the lines of a context's log.
-void keep_lines(served& s, std::vector<std::string>& lines) {
-  s.ctx.on_log([](const char* line,
-                  void* all) { static_cast<std::vector<std::string>*>(all)->emplace_back(line); },
-               &lines);
-}
-
 std::string what_of(const std::exception_ptr& thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);

@@ -204,6 +204,13 @@ class served {
   }
 };
 
+/// Keeps the lines of a context's log.
+inline void keep_lines(served& s, std::vector<std::string>& lines) {
+  s.ctx.on_log([](const char* line,
+                  void* all) { static_cast<std::vector<std::string>*>(all)->emplace_back(line); },
+               &lines);
+}
+
 inline std::string get(std::string_view path, std::string_view more = {}) {
   return "GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(more) + "\r\n";
 }

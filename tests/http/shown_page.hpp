@@ -47,10 +47,4 @@ inline void say_all(http::error_page& page) {
                              (q != nullptr ? std::string(q->target()) : std::string("?")));
 }
 
-inline void keep_lines(served& s, std::vector<std::string>& lines) {
-  s.ctx.on_log([](const char* line,
-                  void* all) { static_cast<std::vector<std::string>*>(all)->emplace_back(line); },
-               &lines);
-}
-
 }  // namespace beck::http::test
