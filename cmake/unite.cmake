@@ -53,7 +53,7 @@ function(beck_unite target)
   endforeach()
   set_target_properties(${target} PROPERTIES SOURCES "${alone}")
   set(before "")
-  if(target STREQUAL beck)
+  if(target MATCHES "^beck(_test_build)?$")
     # Behind a `using namespace detail` no header could open beck::functions for the first time.
     set(before "#include <beck/beck.hpp>\n")
   endif()

@@ -74,7 +74,7 @@ TEST_CASE("tls: a changed text does not open, whichever bit it is") {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       std::string changed = bytes;
-      changed[i] = static_cast<char>(changed[i] ^ (1U << bit));
+      changed[i] = static_cast<char>(static_cast<unsigned char>(changed[i]) ^ (1U << bit));
       CHECK(opened(seal, beck::to_base64(changed, beck::base64_form::url)) == "no");
     }
   }
