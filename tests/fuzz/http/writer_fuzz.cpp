@@ -46,6 +46,7 @@ bool is_about_meaning(refusal r) {
     case refusal::trace_refused:
     case refusal::head_late:
     case refusal::body_late:
+    case refusal::handler_late:
     case refusal::bad_chunk_size:
     case refusal::bad_chunk_extension:
     case refusal::bad_chunk_end:
