@@ -38,8 +38,8 @@ constexpr std::int64_t ns_of_a_second = 1'000'000'000;
 using cipher_ptr = std::unique_ptr<EVP_CIPHER_CTX, openssl_free<&EVP_CIPHER_CTX_free>>;
 
 unsigned char* bytes_of(char* text) noexcept { return reinterpret_cast<unsigned char*>(text); }
-const unsigned char* bytes_of(const char* text) noexcept {
-  return reinterpret_cast<const unsigned char*>(text);
+const unsigned char* bytes_of(std::string_view text) noexcept {
+  return reinterpret_cast<const unsigned char*>(text.data());
 }
 
 /// A key, and the bytes by which a text names it. Wiped when it is destroyed.
@@ -137,7 +137,7 @@ class gcm {
   /// is null.
   void update(unsigned char* to, std::string_view from) {
     int bytes = 0;
-    good_ = good_ && EVP_CipherUpdate(cipher_.get(), to, &bytes, bytes_of(from.data()),
+    good_ = good_ && EVP_CipherUpdate(cipher_.get(), to, &bytes, bytes_of(from),
                                       static_cast<int>(from.size())) == 1;
   }
   /// Ends, and takes or checks the tag. Returns whether all went well.
@@ -236,7 +236,7 @@ bool sealer::open_at(long long now, std::string_view sealed, std::string& to) co
       view.substr(header_bytes + nonce_bytes, all.size() - overhead_bytes);
   for (const sealer_key& key : keys_->all) {
     if (view.substr(1, id_bytes) != std::string_view(key.id.data(), id_bytes)) continue;
-    gcm cipher(key, bytes_of(view.data() + header_bytes), view.substr(0, header_bytes),
+    gcm cipher(key, bytes_of(view.substr(header_bytes)), view.substr(0, header_bytes),
                keys_->purpose, false);
     to.resize(text.size());
     if (!text.empty()) cipher.update(bytes_of(to.data()), text);

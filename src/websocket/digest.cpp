@@ -2,7 +2,6 @@
 // SHA-1, written as in the standard, without optimisations: a handshake hashes two blocks.
 #include "websocket/handshake.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -62,6 +62,9 @@ void call_or_post(const E& executor, F&& function) {
 /// used.
 template <class Executor>
 class queueing_members {
+  friend Executor;
+  constexpr queueing_members() noexcept = default;
+
  public:
   /// Queues `function`.
   template <class F, class Allocator>

@@ -12,8 +12,9 @@ namespace {
 
 template <class T>
 bool read_whole(std::string_view text, T& to) noexcept {
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, to);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [at, error] = std::from_chars(begin, end, to);
   return error == std::errc() && at == end;
 }
 
