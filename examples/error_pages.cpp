@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "announced.hpp"
 #include "number.hpp"
 
 namespace http = beck::http;
@@ -67,11 +68,7 @@ int main(int argc, char** argv) {
     http::server server(make_site());
     server.on_error_page(&make_page);
     server.listen(beck::ip::make_port(example::number(argv[1])));
-    const auto announce = [](void* of) {
-      std::printf("listening on port %d\n", static_cast<http::server*>(of)->endpoint().port());
-      std::fflush(stdout);
-    };
-    return http::run(server, {.contexts = 1, .on_listening = announce, .listening_data = &server});
+    return example::run_announced(server, {.contexts = 1});
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error_pages: %s\n", e.what());
     return 1;

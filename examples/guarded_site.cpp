@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "announced.hpp"
 #include "number.hpp"
 
 namespace http = beck::http;
@@ -99,11 +100,7 @@ int main(int argc, char** argv) {
   try {
     http::server server(make_site());
     server.listen(beck::ip::make_port(example::number(argv[1])));
-    const auto announce = [](void* of) {
-      std::printf("listening on port %d\n", static_cast<http::server*>(of)->endpoint().port());
-      std::fflush(stdout);
-    };
-    return http::run(server, {.contexts = 1, .on_listening = announce, .listening_data = &server});
+    return example::run_announced(server, {.contexts = 1});
   } catch (const std::exception& e) {
     std::fprintf(stderr, "guarded_site: %s\n", e.what());
     return 1;

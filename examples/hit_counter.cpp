@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "announced.hpp"
 #include "number.hpp"
 
 namespace http = beck::http;
@@ -66,15 +67,8 @@ int main(int argc, char** argv) {
     self = &server;
     server.on_error_page(&http::problem_page);
     server.listen(beck::ip::make_port(example::number(argv[1])));
-    const auto announce = [](void* of) {
-      std::printf("listening on port %d\n", static_cast<http::server*>(of)->endpoint().port());
-      std::fflush(stdout);
-    };
-    return http::run(server, {.contexts = 2,
-                              .notice_timeout = beck::duration::seconds(5),
-                              .objects = {each},
-                              .on_listening = announce,
-                              .listening_data = &server});
+    return example::run_announced(
+        server, {.contexts = 2, .notice_timeout = beck::duration::seconds(5), .objects = {each}});
   } catch (const std::exception& e) {
     std::fprintf(stderr, "hit_counter: %s\n", e.what());
     return 1;

@@ -12,6 +12,7 @@
 #include <exception>
 #include <string>
 
+#include "announced.hpp"
 #include "number.hpp"
 
 namespace http = beck::http;
@@ -66,11 +67,7 @@ int main(int argc, char** argv) {
     audience all(beck::duration::seconds(argc == 3 ? example::number(argv[2]) : 25));
     http::server server(make_site(all));
     server.listen(beck::ip::make_port(example::number(argv[1])));
-    const auto announce = [](void* of) {
-      std::printf("listening on port %d\n", static_cast<http::server*>(of)->endpoint().port());
-      std::fflush(stdout);
-    };
-    return http::run(server, {.contexts = 1, .on_listening = announce, .listening_data = &server});
+    return example::run_announced(server, {.contexts = 1});
   } catch (const std::exception& e) {
     std::fprintf(stderr, "long_poll: %s\n", e.what());
     return 1;

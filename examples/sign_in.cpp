@@ -17,6 +17,7 @@
 #include <exception>
 #include <string>
 
+#include "announced.hpp"
 #include "number.hpp"
 
 namespace http = beck::http;
@@ -83,11 +84,7 @@ int main(int argc, char** argv) {
     const beck::tls::sealer seal(argv[2], "login");
     http::server server(make_site(seal));
     server.listen(beck::ip::make_port(example::number(argv[1])));
-    const auto announce = [](void* of) {
-      std::printf("listening on port %d\n", static_cast<http::server*>(of)->endpoint().port());
-      std::fflush(stdout);
-    };
-    return http::run(server, {.on_listening = announce, .listening_data = &server});
+    return example::run_announced(server);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "sign_in: %s\n", e.what());
     return 1;

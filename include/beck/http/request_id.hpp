@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A middleware that gives each request an id, for logs, error pages and other services.
+// A middleware: an id for each request, by which logs, error pages and other services name it.
 #pragma once
 
 #include <beck/http/middleware.hpp>

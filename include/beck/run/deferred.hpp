@@ -62,7 +62,7 @@ class kept_initiation {
  public:
   template <class I>
   kept_initiation(I&& initiation, Call&& call)
-      : initiation_(static_cast<I&&>(initiation)), call_(static_cast<Call&&>(call)) {}
+      : call_(static_cast<Call&&>(call)), initiation_(static_cast<I&&>(initiation)) {}
 
   auto get_executor() const
     requires requires(const Initiation& i) { i.get_executor(); }
@@ -74,24 +74,23 @@ class kept_initiation {
     return call_(static_cast<Initiation&&>(initiation_), static_cast<Handler&&>(handler));
   }
 
+ protected:
+  [[no_unique_address]] mutable Call call_;  // a call moves its arguments, a question does not
+
  private:
   [[no_unique_address]] Initiation initiation_;
-  [[no_unique_address]] Call call_;
 };
 
-/// As above, with the executor of an I/O object among the arguments.
+/// Asks the call of a kept initiation for the executor of an I/O object among its arguments.
+struct executor_question {};
+
+/// As above, for a call that has an I/O object among its arguments.
 template <class Initiation, class Call>
 class placed_initiation : public kept_initiation<Initiation, Call> {
  public:
-  template <class I>
-  placed_initiation(I&& initiation, Call&& call, any_io_executor executor)
-      : kept_initiation<Initiation, Call>(static_cast<I&&>(initiation), static_cast<Call&&>(call)),
-        executor_(static_cast<any_io_executor&&>(executor)) {}
+  using kept_initiation<Initiation, Call>::kept_initiation;
 
-  any_io_executor get_executor() const { return executor_; }
-
- private:
-  any_io_executor executor_;
+  any_io_executor get_executor() const { return this->call_(executor_question()); }
 };
 
 /// An I/O object, or a reference or pointer to one.
@@ -111,8 +110,8 @@ concept argument_with_executor =
 
 namespace functions {
 
-/// Returns the executor of the first I/O object among `first` and `more`; an empty one if there is
-/// none.
+/// Returns the executor of the first I/O object among the arguments; an empty one if there is none.
+inline any_io_executor executor_of_arguments() noexcept { return any_io_executor(); }
 template <class First, class... More>
 any_io_executor executor_of_arguments(const First& first, const More&... more) {
   if constexpr (object_with_executor<First>) {
@@ -122,35 +121,27 @@ any_io_executor executor_of_arguments(const First& first, const More&... more) {
   } else if constexpr (pointer_to_object<First>) {
     if (first != nullptr) return any_io_executor(first->get_executor());
   }
-  if constexpr (sizeof...(More) > 0) {
-    return functions::executor_of_arguments(more...);
-  } else {
-    return any_io_executor();
-  }
+  return functions::executor_of_arguments(more...);
 }
 
 template <class Signature, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
   using start_type = std::decay_t<Initiation>;
-  any_io_executor executor;
+  auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](
+                  auto&& start, auto&&... handler) mutable {
+    if constexpr (sizeof...(handler) == 0) {  // an executor_question
+      return functions::executor_of_arguments(kept...);
+    } else {
+      return static_cast<start_type&&>(start)(static_cast<decltype(handler)&&>(handler)...,
+                                              static_cast<std::decay_t<Args>&&>(kept)...);
+    }
+  };
   constexpr bool is_placed = !requires(const start_type& i) { i.get_executor(); } &&
                              (argument_with_executor<std::decay_t<Args>> || ...);
-  if constexpr (is_placed) executor = functions::executor_of_arguments(args...);
-  auto call = [... kept = std::decay_t<Args>(static_cast<Args&&>(args))](start_type&& start,
-                                                                         auto&& handler) mutable {
-    return static_cast<start_type&&>(start)(static_cast<decltype(handler)&&>(handler),
-                                            static_cast<std::decay_t<Args>&&>(kept)...);
-  };
-  if constexpr (is_placed) {
-    using launch = placed_initiation<start_type, decltype(call)>;
-    return deferred_operation<Signature, launch>(launch(static_cast<Initiation&&>(initiation),
-                                                        static_cast<decltype(call)&&>(call),
-                                                        static_cast<any_io_executor&&>(executor)));
-  } else {
-    using launch = kept_initiation<start_type, decltype(call)>;
-    return deferred_operation<Signature, launch>(
-        launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call)));
-  }
+  using launch = std::conditional_t<is_placed, placed_initiation<start_type, decltype(call)>,
+                                    kept_initiation<start_type, decltype(call)>>;
+  return deferred_operation<Signature, launch>(
+      launch(static_cast<Initiation&&>(initiation), static_cast<decltype(call)&&>(call)));
 }
 
 }  // namespace functions

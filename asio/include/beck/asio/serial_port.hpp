@@ -90,7 +90,8 @@ class serial_port_base {
     unsigned value_;
   };
 
-  /// Who tells the other side to wait: nobody, characters, or lines of the cable.
+  /// How a receiver stops the sender: not at all, by the characters XON and XOFF, or by the lines
+  /// RTS and CTS.
   class flow_control {
    public:
     enum type { none, software, hardware };
