@@ -5,6 +5,8 @@
 #include <iterator>
 #include <type_traits>
 
+#include <netinet/in.h>
+
 #include <asio/basic_raw_socket.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/icmp.hpp>
@@ -31,6 +33,8 @@ CONFORMANCE_ON(::beck::test::kernel, "asio: the loopback replies to an echo requ
   if (ec == asio::error::no_permission) return;  // without the capability
   REQUIRE_FALSE(ec);
   CHECK(icmp::v4() != icmp::v6());
+  CHECK(icmp::v4().protocol() == IPPROTO_ICMP);
+  CHECK(icmp::v6().protocol() == IPPROTO_ICMPV6);
   CHECK(socket.local_endpoint().protocol() == icmp::v4());
 
   icmp::resolver resolver(context);

@@ -129,7 +129,10 @@ TEST_CASE("what is no serial port") {
   asio::io_context context;
   serial_port port(context);
   asio::error_code ec;
+  const auto next_number = [] { return beck::unique_fd(::dup(STDIN_FILENO)).get(); };
+  const int number = next_number();
   port.open("/dev/null", ec);
+  CHECK(next_number() == number);  // it was closed again
   CHECK(ec == std::errc::inappropriate_io_control_operation);
   CHECK(!port.is_open());
   CHECK_THROWS_AS(port.open("/nowhere"), asio::system_error);

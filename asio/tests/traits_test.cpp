@@ -209,6 +209,14 @@ CONFORMANCE_ON(::beck::test::kernel, "a specialised associator answers all queri
   static_assert(!beck::detail::has_immediate_executor<around_plain>);
   static_assert(!beck::detail::has_immediate_executor<outer>);
   CHECK(asio::get_associated_executor(around_plain{plain}, inside) == inside);
+  // An answer from behind another wrapper.
+  const auto bound = asio::bind_allocator(counting_allocator<void>(&allocated),
+                                          asio::bind_cancellation_slot(signal.slot(), plain));
+  using around_bound = logged<std::decay_t<decltype(bound)>>;
+  static_assert(beck::detail::has_cancellation_slot<around_bound>);
+  static_assert(beck::detail::has_associated_allocator<around_bound>);
+  static_assert(!beck::detail::has_associated_executor<around_bound>);
+  CHECK(asio::get_associated_cancellation_slot(around_bound{bound}) == signal.slot());
   using immediate = asio::immediate_executor_binder<std::decay_t<decltype(plain)>, strand>;
   static_assert(beck::detail::has_immediate_executor<logged<immediate>>);
   CHECK(asio::get_associated_immediate_executor(

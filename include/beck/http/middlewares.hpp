@@ -116,8 +116,9 @@ class at_most {
 
 /// Answers with 429 and Retry-After if a client sends more requests than `per_second` in the mean,
 /// or more than `burst` at once. A client is request::client_address(), the first 64 bits of it for
-/// IPv6. Copies share one table of 65,536 clients for all contexts; in a full part of it a new
-/// client takes the place of the one that has waited the longest.
+/// IPv6; all peers of a UNIX socket are one. Copies share one table of 65,536 clients for all
+/// contexts; in a full part of it a new client takes the place of the one that has waited the
+/// longest.
 class rate_limit {
  public:
   /// Throws std::invalid_argument unless 0 < per_second <= 1e9, and burst >= 1; std::bad_alloc.

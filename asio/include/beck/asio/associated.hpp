@@ -68,24 +68,35 @@ concept associated_by_program =
       requires !std::is_same_v<typename associator<Trait, T, no_answer>::type, no_answer>;
     };
 
+/// The answer of a specialised associator.
+template <template <class, class> class Trait, class T, class Fallback>
+struct associator_answer {
+  using type = typename associator<Trait, T, Fallback>::type;
+  static type get(const T& handler, const Fallback& fallback = Fallback()) noexcept {
+    return associator<Trait, T, Fallback>::get(handler, fallback);
+  }
+};
+
 }  // namespace facade
 
 template <class T, class Fallback>
   requires facade::associated_by_program<associated_executor, beck::detail::executor_query, T>
-struct associated_executor<T, Fallback> : associator<associated_executor, T, Fallback> {};
+struct associated_executor<T, Fallback>
+    : facade::associator_answer<associated_executor, T, Fallback> {};
 template <class T, class Fallback>
   requires facade::associated_by_program<associated_immediate_executor,
                                          beck::detail::immediate_executor_query, T>
 struct associated_immediate_executor<T, Fallback>
-    : associator<associated_immediate_executor, T, Fallback> {};
+    : facade::associator_answer<associated_immediate_executor, T, Fallback> {};
 template <class T, class Fallback>
   requires facade::associated_by_program<associated_allocator, beck::detail::allocator_query, T>
-struct associated_allocator<T, Fallback> : associator<associated_allocator, T, Fallback> {};
+struct associated_allocator<T, Fallback>
+    : facade::associator_answer<associated_allocator, T, Fallback> {};
 template <class T, class Fallback>
   requires facade::associated_by_program<associated_cancellation_slot,
                                          beck::detail::cancellation_slot_query, T>
 struct associated_cancellation_slot<T, Fallback>
-    : associator<associated_cancellation_slot, T, Fallback> {};
+    : facade::associator_answer<associated_cancellation_slot, T, Fallback> {};
 
 using beck::associated_allocator_t;
 using beck::associated_executor_t;
