@@ -188,6 +188,25 @@ int sim_files::resize(int fd, std::uint64_t bytes) {
   return 0;
 }
 
+int sim_files::rename(std::string_view from, std::string_view to) {
+  const auto at = files_.find(from);
+  if (at == files_.end()) return is_directory(directory_name(from)) ? -EISDIR : -ENOENT;
+  if (to.empty() || to.back() == '/') return -ENOENT;
+  if (is_directory(directory_name(to))) return -EISDIR;
+  if (faults().strikes(sim_fault::device_error, &host_)) return -EIO;
+  const std::shared_ptr<file> moved = at->second;
+  files_.insert_or_assign(std::string(to), moved);
+  if (from != to) files_.erase(at);
+  return 0;
+}
+
+int sim_files::remove(std::string_view path) {
+  const auto at = files_.find(path);
+  if (at == files_.end()) return is_directory(directory_name(path)) ? -EISDIR : -ENOENT;
+  files_.erase(at);
+  return 0;
+}
+
 std::int64_t sim_files::size(int fd) const noexcept {
   opened* const o = const_cast<sim_files*>(this)->find(fd);
   return o == nullptr ? -EBADF : static_cast<std::int64_t>(o->what->data.size());

@@ -57,6 +57,10 @@ class sim_files {
   std::ptrdiff_t write(int fd, const io_vector* parts, std::size_t count, std::uint64_t offset);
   int sync(int fd);
   int resize(int fd, std::uint64_t bytes);
+  /// Gives a file another name, and removes the file that had it. The device has this, and a
+  /// removal, at once; a file that was never synced may still lose its name.
+  int rename(std::string_view from, std::string_view to);
+  int remove(std::string_view path);
   std::int64_t size(int fd) const noexcept;
   int examine(int fd, file_facts& facts) const noexcept;
   /// Returns whether the file was opened for direct transfers.

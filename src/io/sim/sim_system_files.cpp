@@ -95,6 +95,18 @@ int sim_system::resize_file(int fd, std::uint64_t bytes) noexcept {
   }));
 }
 
+int sim_system::rename_file(const char* from, const char* to) noexcept {
+  return static_cast<int>(on_files(sim_note::file_rename, -1, [&](sim_files& files) {
+    return std::ptrdiff_t{files.rename(from, to)};
+  }));
+}
+
+int sim_system::remove_file(const char* path) noexcept {
+  return static_cast<int>(on_files(sim_note::file_remove, -1, [&](sim_files& files) {
+    return std::ptrdiff_t{files.remove(path)};
+  }));
+}
+
 std::int64_t sim_system::file_size(int fd) noexcept {
   return is_alive() ? host_->files().size(fd) : -EIO;
 }

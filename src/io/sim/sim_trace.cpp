@@ -53,6 +53,10 @@ const char* to_text(sim_note what) noexcept {
       return "fsync";
     case sim_note::file_resize:
       return "ftruncate";
+    case sim_note::file_rename:
+      return "rename";
+    case sim_note::file_remove:
+      return "unlink";
     case sim_note::file_status:
       return "statx";
     case sim_note::file_list:

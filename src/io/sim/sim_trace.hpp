@@ -31,6 +31,8 @@ enum class sim_note : std::uint32_t {
   file_write,
   file_sync,
   file_resize,
+  file_rename,
+  file_remove,
   file_status,
   file_list,
   event = 100,

@@ -3,6 +3,7 @@
 // ring or on a thread of the blocking pool.
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -77,6 +78,14 @@ int posix_system::sync_file(int fd, bool data_only) noexcept {
 
 int posix_system::resize_file(int fd, std::uint64_t bytes) noexcept {
   return retried([=] { return ::ftruncate(fd, as_offset(bytes)); });
+}
+
+int posix_system::rename_file(const char* from, const char* to) noexcept {
+  return retried([=] { return ::rename(from, to); });
+}
+
+int posix_system::remove_file(const char* path) noexcept {
+  return retried([=] { return ::unlink(path); });
 }
 
 std::int64_t posix_system::file_size(int fd) noexcept {

@@ -68,6 +68,8 @@ class posix_system : public system {
                                 bool from_begin) noexcept override;
   int sync_file(int fd, bool data_only) noexcept override;
   int resize_file(int fd, std::uint64_t bytes) noexcept override;
+  int rename_file(const char* from, const char* to) noexcept override;
+  int remove_file(const char* path) noexcept override;
   std::int64_t file_size(int fd) noexcept override;
   int examine_file(int fd, file_facts& facts) noexcept override;
   void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept override;

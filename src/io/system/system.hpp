@@ -125,6 +125,10 @@ class system {
                                         bool from_begin) noexcept = 0;
   virtual int sync_file(int fd, bool data_only) noexcept = 0;
   virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
+  /// Gives a file another name, in place of a file that has it: rename(2).
+  virtual int rename_file(const char* from, const char* to) noexcept = 0;
+  /// Removes the name of a file: unlink(2).
+  virtual int remove_file(const char* path) noexcept = 0;
   /// Returns the size in bytes, or -errno.
   virtual std::int64_t file_size(int fd) noexcept = 0;
   /// Reads the properties of a file for a copy.
