@@ -31,9 +31,11 @@ beck_library(beck_http
     http/message/head_rules.cpp
     http/message/head_writer.cpp
     http/message/media_type.cpp
+    http/message/multipart_parser.cpp
     http/message/names.cpp
     http/message/number.cpp
     http/message/parser.cpp
+    http/message/part_head.cpp
     http/message/range.cpp
     http/message/refusal.cpp
     http/message/target.cpp
@@ -51,11 +53,13 @@ beck_library(beck_http
     http/server/error_page.cpp
     http/server/exchange_report.cpp
     http/server/form.cpp
+    http/server/form_source.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
     http/server/layer_run.cpp
     http/server/listener.cpp
     http/server/metrics.cpp
+    http/server/part_file.cpp
     http/server/peer_addresses.cpp
     http/server/per_context.cpp
     http/server/phase_clock.cpp
@@ -104,6 +108,8 @@ beck_library(beck_http
     http/metrics.hpp
     http/middleware.hpp
     http/middlewares.hpp
+    http/multipart_form.hpp
+    http/multipart_limits.hpp
     http/number.hpp
     http/parser.hpp
     http/per_context.hpp

@@ -50,6 +50,9 @@ beck_test(http_tests SOURCES
   http/metrics_test.cpp
   http/middleware_test.cpp
   http/middlewares_test.cpp
+  http/multipart_form_test.cpp
+  http/multipart_parser_test.cpp
+  http/multipart_world_test.cpp
   http/open_files_test.cpp
   http/parser_test.cpp
   http/peer_addresses_test.cpp
