@@ -13,6 +13,7 @@ beck_library(beck_http
     http/client/client_exchange.cpp
     http/client/client_pool.cpp
     http/client/client_request.cpp
+    http/client/event_reader.cpp
     http/client/received_response.cpp
     http/client/request_writer.cpp
     http/files/file_listing.cpp
@@ -25,6 +26,7 @@ beck_library(beck_http
     http/message/content_coding.cpp
     http/message/date.cpp
     http/message/entity_tag.cpp
+    http/message/event_parser.cpp
     http/message/field_lines.cpp
     http/message/head.cpp
     http/message/head_parser.cpp
@@ -51,6 +53,7 @@ beck_library(beck_http
     http/server/cookie.cpp
     http/server/credentials.cpp
     http/server/error_page.cpp
+    http/server/event_stream.cpp
     http/server/exchange_report.cpp
     http/server/form.cpp
     http/server/form_source.cpp
@@ -93,6 +96,9 @@ beck_library(beck_http
     http/date.hpp
     http/entity_tag.hpp
     http/error_page.hpp
+    http/event_limits.hpp
+    http/event_reader.hpp
+    http/event_stream.hpp
     http/exchange.hpp
     http/exchange_record.hpp
     http/failure.hpp

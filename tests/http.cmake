@@ -35,6 +35,9 @@ beck_test(http_tests SOURCES
   http/entity_tag_test.cpp
   http/error_page_test.cpp
   http/error_page_world_test.cpp
+  http/event_parser_test.cpp
+  http/event_reader_test.cpp
+  http/event_stream_test.cpp
   http/early_response_test.cpp
   http/eviction_test.cpp
   http/file_response_test.cpp
