@@ -32,6 +32,8 @@ TOKENS = (
     "Sec-WebSocket-Protocol: v1\\x0d\\x0a", "Origin: https://a.example\\x0d\\x0a",
     "*?\\x0d\\x0a", "%?\\x0d\\x0a", "$?\\x0d\\x0a", ";1\\x0d\\x0aa\\x0d\\x0a", ";0\\x0d\\x0a", ".\\x0d\\x0a",
     "|1\\x0d\\x0a", ">1\\x0d\\x0a", "*1\\x0d\\x0a", "%1\\x0d\\x0a", "_\\x0d\\x0a", "=5\\x0d\\x0atxt:a\\x0d\\x0a",
+    "--b\\x0d\\x0a", "\\x0d\\x0a--b--", "Content-Disposition: form-data; name=a", "; filename=\\\"x\\\"",
+    "; filename*=UTF-8''a", "Content-Transfer-Encoding: ", "data:", "event:", "id:", "retry:", "\\xef\\xbb\\xbf",
     ",-1.5e3\\x0d\\x0a", "(12\\x0d\\x0a", "$-1\\x0d\\x0a", ":-9\\x0d\\x0a",
 )
 KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
@@ -69,6 +71,8 @@ def seeds():
         "llhttp": requests,
         "response": replies,
         "body": [kind + body for kind in (b"\x01", b"\x02") for body in chunked],
+        "events": [b"\x00" + unescaped(row[3]) for row in rows("events.tsv")],
+        "multipart": [bytes([boundary]) + unescaped(row[4]) for row in rows("multipart.tsv") for boundary in (0, 1)],
         "date": [bytes(8) + date.encode() for date in DATES],
         "writer": written,
         "frames": frames(),
