@@ -38,6 +38,8 @@ struct received_event {
 ///     if (one->data == "[DONE]") break;
 ///     use(one->data);
 ///   }
+/// A server of events may be silent for long, and sends little: set client_options::body_rate to 0,
+/// and body_timeout above the time between the comments of the server, most often 15 s to 30 s.
 /// The program checks the status of the response, and connects again if it wants to: with last_id()
 /// in the field Last-Event-ID, after retry(). Source: WHATWG HTML, section 9.2.
 /// Lifetime: the response outlives it. Thread: that of the client.
