@@ -13,6 +13,10 @@ endfunction()
 # For http/peers.sh and http/hostile.sh.
 beck_peer(http_peer_server SOURCES http/peer_server.cpp LIBRARIES beck::http)
 
+# For http/peers.sh: the parser of forms with files alone.
+beck_peer(http_form_peer SOURCES http/form_peer.cpp LIBRARIES beck::http)
+target_include_directories(http_form_peer PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+
 # For world/world.py.
 beck_peer(redis_memory_peer SOURCES redis/memory_peer.cpp LIBRARIES beck::redis_testing)
 
