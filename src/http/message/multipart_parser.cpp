@@ -68,14 +68,13 @@ part_step multipart_parser::step(std::string_view input) {
   return {part_event::refused, 0, {}};
 }
 
-/// Finds the first delimiter, or its beginning at the end of the input. Only its first character is
-/// a CR, so no byte is compared twice.
-multipart_parser::place multipart_parser::find_delimiter(std::string_view input) const noexcept {
-  for (std::size_t at = input.find('\r'); at != std::string_view::npos;
-       at = input.find('\r', at + 1)) {
-    const std::string_view here = input.substr(at, delimiter_.size());
-    if (std::string_view(delimiter_).starts_with(here))
-      return {at, here.size() == delimiter_.size()};
+/// Finds the first `text`, or its beginning at the end of the input. Only the first character of a
+/// delimiter is a line end, so no byte is compared twice.
+multipart_parser::place multipart_parser::find(std::string_view text, std::string_view input) {
+  for (std::size_t at = input.find(text.front()); at != std::string_view::npos;
+       at = input.find(text.front(), at + 1)) {
+    const std::string_view here = input.substr(at, text.size());
+    if (text.starts_with(here)) return {at, here.size() == text.size()};
   }
   return {input.size(), false};
 }
@@ -92,11 +91,19 @@ part_step multipart_parser::take_begin(std::string_view input) noexcept {
   return take_preamble(input);
 }
 
+/// Drops text up to the first delimiter. Refuses a boundary behind a line feed alone, where others
+/// would begin with the parts.
 part_step multipart_parser::take_preamble(std::string_view input) noexcept {
-  const place found = find_delimiter(input);
-  if (!found.is_whole) return {part_event::more, found.at, {}};
+  const std::string_view line = std::string_view(delimiter_).substr(1);
+  const place found = find(line, input);
+  if (found.at != 0) {
+    before_line_ = input[found.at - 1];
+    return {part_event::more, found.at, {}};
+  }
+  if (!found.is_whole) return {};
+  if (before_line_ != '\r') return refuse(form_refusal::bad_delimiter);
   state_ = state::delimiter;
-  return {part_event::more, found.at + delimiter_.size(), {}};
+  return {part_event::more, line.size(), {}};
 }
 
 /// Takes what stands behind a boundary: "--" if it is the last one, white space, a line end.
@@ -163,7 +170,7 @@ part_step multipart_parser::take_data(std::string_view input) noexcept {
     if (first.starts_with(here)) return {};
     state_ = state::data;
   }
-  const place found = find_delimiter(input);
+  const place found = find(delimiter_, input);
   if (found.at != 0) {
     const std::uint64_t left = bounds_.part_bytes - part_bytes_;
     if (left == 0) return refuse(form_refusal::part_too_long);

@@ -107,7 +107,7 @@ class multipart_parser {
     epilogue,  ///< what stands behind the last boundary is dropped
     refused,
   };
-  /// Where the next delimiter begins: as much of it as there is.
+  /// Where a text begins, of which there may be only a part yet.
   struct place {
     std::size_t at;
     bool is_whole;
@@ -121,7 +121,7 @@ class multipart_parser {
   part_step take_head(std::string_view input);
   part_step take_data(std::string_view input) noexcept;
   part_step begin_part() noexcept;
-  place find_delimiter(std::string_view input) const noexcept;
+  static place find(std::string_view text, std::string_view input);
   form_refusal read_head(std::string_view text);
   form_refusal read_disposition(std::string_view value);
 
@@ -132,6 +132,7 @@ class multipart_parser {
   std::uint64_t part_bytes_ = 0;  // of the data of the present part
   std::uint32_t parts_ = 0;
   std::size_t searched_ = 0;  // bytes of the head in which its end was searched
+  char before_line_ = '\0';   // the byte before the end of a line of the preamble
   state state_ = state::begin;
   form_refusal reason_ = form_refusal::none;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parameters behind the value of a field, such as those of Content-Type (RFC 9110, section
-// 5.6.6): ";name=value", with a token or a text in quotes as the value.
+// 5.6.6): ";name=value", with a token or a text in quotes as the value. Empty ones, which programs read
+// differently, are malformed, except at the end.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +27,14 @@ class parameter_reader {
   /// Reads the next parameter. Returns false at the end, and if the text is malformed. Throws
   /// std::bad_alloc.
   bool read(parameter& to) {
-    while (begin_next()) {
-      if (left_.empty() || left_.front() == ';') continue;  // RFC 9110 allows an empty one
-      const std::size_t equals = left_.find('=');
-      if (equals == std::string_view::npos) return fail();
-      to.name = left_.substr(0, equals);
-      left_.remove_prefix(equals + 1);
-      if (!is_token(to.name)) return fail();
-      to.value.clear();
-      return read_value(to.value) || fail();
-    }
-    return false;
+    if (!begin_next() || left_.empty()) return false;  // a ";" may stand at the end
+    const std::size_t equals = left_.find('=');
+    if (equals == std::string_view::npos) return fail();
+    to.name = left_.substr(0, equals);
+    left_.remove_prefix(equals + 1);
+    if (!is_token(to.name)) return fail();
+    to.value.clear();
+    return read_value(to.value) || fail();
   }
   /// Returns whether the text is malformed.
   bool is_bad() const noexcept { return is_bad_; }
