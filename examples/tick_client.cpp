@@ -57,7 +57,7 @@ class listener {
       --left_;
     }
     last_id_ = events.last_id();
-    retry_ = events.retry().value_or(retry_);
+    if (events.retry() != beck::duration()) retry_ = events.retry();
   }
 
   http::client web_;

@@ -39,6 +39,7 @@
 #include <beck/file/file_object.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/read_write_at.hpp>
+#include <beck/file/rename.hpp>
 #include <beck/file/stream_file.hpp>
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/byte_stream.hpp>

@@ -134,7 +134,7 @@ class Events(unittest.TestCase):
         for _, _, url in self.each_server(1):
             head = run("curl", "-sSI", url)
             self.assertEqual(head.returncode, 0)
-            self.assertIn("Content-Type: text/event-stream\r\n", head.stdout.replace("\n", "\r\n").replace("\r\r", "\r"))
+            self.assertIn("Content-Type: text/event-stream\n", head.stdout)  # text mode
             with subprocess.Popen(["curl", "-sSN", "-H", "Last-Event-ID: 99", url], stdout=subprocess.PIPE) as curl:
                 first = b"".join(curl.stdout.readline() for _ in range(6))
                 curl.kill()

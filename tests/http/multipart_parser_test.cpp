@@ -35,8 +35,8 @@ std::string shown_text(std::string_view text) {
 }
 
 std::string refusal_text_of(form_refusal why) {
-  return std::to_string(beck::http::number_of(beck::http::detail::form_refusal_status(why))) + ": " +
-         std::string(beck::http::detail::form_refusal_text(why));
+  return std::to_string(beck::http::number_of(beck::http::detail::form_refusal_status(why))) +
+         ": " + std::string(beck::http::detail::form_refusal_text(why));
 }
 
 /// Returns the parts and the refusal as a line of text.

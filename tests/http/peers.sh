@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 # usage: peers.sh [PEER_SERVER EXAMPLES_DIR]; without them those of build/release, which ./test --peers builds
-# Foreign clients, proxies and servers against beck's HTTP: peers_test.py, differential.py,
-# form_differential.py, and client_peers.sh for its client. Ends with 0 if all agree; at most 10 minutes. On the loopback only; ends what it has started.
+# Foreign clients, proxies and servers against beck's HTTP: peers_test.py, differential.py, form_differential.py, and
+# client_peers.sh for its client. Ends with 0 if all agree; at most 13 minutes. On the loopback only; ends what it has
+# started.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 built=$here/../../build/release

@@ -85,6 +85,8 @@ BECK_TEST_NAME(async_copy);
 BECK_TEST_NAME(async_read_some);
 BECK_TEST_NAME(async_receive);
 BECK_TEST_NAME(async_receive_descriptors);
+BECK_TEST_NAME(async_remove_file);
+BECK_TEST_NAME(async_rename_file);
 BECK_TEST_NAME(from_sender);
 BECK_TEST_NAME(relay);
 BECK_TEST_NAME(async_send_descriptors);
@@ -135,6 +137,7 @@ BECK_TEST_NAME(prepend);
 BECK_TEST_NAME(race);
 BECK_TEST_NAME(random_bytes);
 BECK_TEST_NAME(reason_of);
+BECK_TEST_NAME(remove_file);
 BECK_TEST_NAME(repeat_until);
 BECK_TEST_NAME(require);
 BECK_TEST_NAME(resolve_reference);
@@ -198,6 +201,9 @@ BECK_TEST_CALL(beck, async_read_some, some<tcp_socket>(), some<mutable_buffer>()
 BECK_TEST_CALL(beck, async_receive, some<tcp_socket>());
 BECK_TEST_CALL(beck, async_receive_descriptors, some<local_socket>(), some<mutable_buffer>(),
                some<beck::received_descriptors>());
+BECK_TEST_CALL(beck, async_remove_file, made<beck::any_io_executor>(), made<std::string_view>());
+BECK_TEST_CALL(beck, async_rename_file, made<beck::any_io_executor>(), made<std::string_view>(),
+               made<std::string_view>());
 BECK_TEST_CALL(beck, relay, some<tcp_socket>(), some<tcp_socket>());
 BECK_TEST_CALL(beck, async_send_descriptors, some<local_socket>(), some<mutable_buffer>(),
                made<beck::passed_descriptors>());
@@ -219,6 +225,8 @@ BECK_TEST_CALL(beck, prepend, some<beck::deferred_t>(), 1);
 BECK_TEST_CALL(beck, race, made<task>(), made<task>());
 BECK_TEST_CALL(beck, race, made<tasks>());
 BECK_TEST_CALL(beck, random_bytes, made<beck::any_io_executor>(), some<mutable_buffer>());
+BECK_TEST_CALL(beck, remove_file, made<beck::any_io_executor>(), made<std::string_view>(),
+               some<beck::error_code>());
 BECK_TEST_CALL(beck, shield, made<task>());
 BECK_TEST_CALL(beck, shield, made<timer_wait>());
 BECK_TEST_CALL(beck, spawn, made<task>());

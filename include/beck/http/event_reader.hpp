@@ -9,7 +9,6 @@
 #include <beck/coro/task.hpp>
 #include <beck/http/client_response.hpp>
 #include <beck/http/event_limits.hpp>
-#include <optional>
 #include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <string_view>
 
@@ -60,9 +59,9 @@ class event_reader {
 
   /// Returns the id for Last-Event-ID; an empty text if there was none.
   std::string_view last_id() const noexcept;
-  /// Returns how long the server asks a client to wait before it connects again, if it has said so;
-  /// 31 years at most.
-  std::optional<duration> retry() const noexcept;
+  /// Returns how long the server asks a client to wait before it connects again: 31 years at most;
+  /// 0 if it has not said so.
+  duration retry() const noexcept;
 
  private:
   detail::event_source* source_;

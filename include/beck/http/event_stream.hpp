@@ -10,6 +10,7 @@
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 #include <string_view>
+#include <type_traits>
 
 namespace beck::http {
 
@@ -26,6 +27,7 @@ struct event_options {
   /// millisecond is dropped. 0: as the browser thinks right, some seconds.
   duration retry = {};
 };
+static_assert(std::is_trivially_destructible_v<event_options>);
 
 /// An event to send. Its texts need not outlive the call.
 struct sent_event {
@@ -37,6 +39,7 @@ struct sent_event {
   /// line ends, and no NUL.
   std::string_view id = {};
 };
+static_assert(std::is_trivially_destructible_v<sent_event>);
 
 /// A response of server-sent events (WHATWG HTML, section 9.2; text/event-stream):
 ///   beck::task<> ticks(http::request& q, http::response& r) {

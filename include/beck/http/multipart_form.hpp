@@ -58,7 +58,7 @@ class form_part {
   /// that.
   task<std::string> text(std::size_t limit);
   /// Reads some data: at least one byte. Returns their number; 0 at the end of the part. Requires
-  /// an empty `to` never, asserted.
+  /// room in `to`, asserted.
   task<std::size_t> read_some(mutable_buffer to);
   /// Writes the rest of the data to the file `path`, in place of a file that has this name. The
   /// data goes to a new file ".beck-*.part" beside it, which is synced (fdatasync(2)), and gets its
@@ -80,7 +80,7 @@ class form_part {
 ///   http::multipart_form form(q, {.parts = 20, .part_bytes = 100 << 20});
 ///   while (http::form_part part = co_await form.next()) {
 ///     if (part.name() == "title") title = co_await part.text(1000);
-///     if (part.name() == "file") co_await part.save(folder + own_name);
+///     if (part.name() == "file") co_await part.save(path);
 ///   }
 /// Strict: what programs read differently is refused. A part needs "Content-Disposition: form-data"
 /// with one name; refused are a second name, filename* beside filename, control characters, line

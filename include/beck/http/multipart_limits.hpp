@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace beck::http {
 
@@ -15,5 +16,6 @@ struct multipart_limits {
   std::uint64_t part_bytes = UINT64_MAX;  ///< of the data of a part
   std::uint64_t body_bytes = UINT64_MAX;  ///< of the whole form with its boundaries
 };
+static_assert(std::is_trivially_destructible_v<multipart_limits>);
 
 }  // namespace beck::http

@@ -3,7 +3,6 @@
 #include <beck/http/event_reader.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include <beck/base/error.hpp>
@@ -68,10 +67,8 @@ task<io_result<received_event>> event_reader::next() { return source_->next(); }
 
 std::string_view event_reader::last_id() const noexcept { return source_->parser().last_id(); }
 
-std::optional<duration> event_reader::retry() const noexcept {
-  const auto& ms = source_->parser().retry_ms();
-  if (!ms) return std::nullopt;
-  return duration(static_cast<std::int64_t>(*ms) * 1'000'000);
+duration event_reader::retry() const noexcept {
+  return duration(static_cast<long long>(source_->parser().retry_ms().value_or(0)) * 1'000'000);
 }
 
 }  // namespace beck::http

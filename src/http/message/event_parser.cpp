@@ -33,7 +33,8 @@ bool event_parser::skip_mark(std::string_view& input) noexcept {
 }
 
 bool event_parser::is_too_long() const noexcept {
-  const std::size_t data_bytes = data_.empty() ? 0 : data_.size() - 1;  // without the last line feed
+  const std::size_t data_bytes =
+      data_.empty() ? 0 : data_.size() - 1;  // without the last line feed
   return data_bytes + name_.size() + id_.size() > bounds_.event_bytes;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parameters behind the value of a field, such as those of Content-Type (RFC 9110, section
-// 5.6.6): ";name=value", with a token or a text in quotes as the value. Empty ones, which programs read
-// differently, are malformed, except at the end.
+// 5.6.6): ";name=value", with a token or a text in quotes as the value. Empty ones, which programs
+// read differently, are malformed, except at the end.
 #pragma once
 
 #include <cstddef>
