@@ -58,9 +58,9 @@ struct form_site {
 };
 
 std::string pattern_of(std::size_t bytes) {
+  constexpr std::string_view some = "\r\n--c";
   std::string text(bytes, '\0');
-  for (std::size_t i = 0; i < bytes; ++i)
-    text[i] = static_cast<char>("\r\n--b"[i * i % 7 % 5] + i / 777);
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = i % 7 < 5 ? some[i % 7] : static_cast<char>(i);
   return text;
 }
 
