@@ -379,6 +379,13 @@ TEST_CASE("http events: an event that has not begun may be cancelled, and of two
 
 namespace {
 
+/// Returns the data of event `n`: some of it more than a connection takes at once.
+std::string data_of_event(std::uint64_t seed, int n) {
+  const std::uint64_t mixed = seed * 31 + static_cast<std::uint64_t>(n) * 7919;
+  const std::size_t bytes = mixed % (mixed % 5 == 0 ? 200'000 : 3'000);
+  return std::to_string(n) + '\n' + std::string(bytes, 'x');
+}
+
 /// Streams events to clients that read, rest, reset and leave, in a world. Returns the number of
 /// events that came.
 std::size_t events_in_world(std::uint64_t seed) {
@@ -392,11 +399,11 @@ std::size_t events_in_world(std::uint64_t seed) {
       ~count_inside() { --number; }
       int& number;
     } const mine(inside);
-    http::event_stream events(q, r, {.keep_alive = 2s});
+    http::event_stream events(q, r, {.keep_alive = seed % 4 == 0 ? 1ms : 1s});
     beck::steady_timer timer(q.get_executor());
     for (int n = 1;; ++n) {
       const std::string id = std::to_string(n);
-      const std::string data = id + '\n' + std::string(random.below(3000), 'x');
+      const std::string data = data_of_event(seed, n);
       auto sent = co_await events.send({.data = data, .id = id});
       if (sent.error()) co_return;
       timer.expires_after(1ms * random.below(5000));
@@ -441,7 +448,7 @@ std::size_t events_in_world(std::uint64_t seed) {
     for (int n = 1; parser.parse(left) == http::detail::event_status::event; ++n) {
       std::string name, data;
       parser.take(name, data);
-      CHECK(data.starts_with(std::to_string(n) + '\n'));
+      CHECK(data == data_of_event(seed, n));
       CHECK(parser.last_id() == std::to_string(n));
       ++events;
     }
@@ -452,7 +459,7 @@ std::size_t events_in_world(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("http event worlds: events come whole and in order, and no handler stays behind") {
-  constexpr std::uint64_t worlds = 200;
+  constexpr std::uint64_t worlds = 100;
   std::size_t events = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     CAPTURE(seed);
