@@ -192,7 +192,9 @@ CONFORMANCE_OVER_BOTH("http: the body of a form has the bound of the server, too
 CONFORMANCE_OVER_BOTH("http: a client that leaves within a file leaves nothing of it") {
   for (const bool resets : {false, true}) {
     CAPTURE(resets);
+    std::vector<std::string> thrown;
     form_site site(where);
+    note_thrown(site.s.server, thrown);
     const std::string whole = form_post(form_field("f1", pattern_of(300'000)) + "--b--");
     peer& one = site.s.start(whole.substr(0, 250'000));
     site.s.run_until([&] { return site.taker.saving == 1 && one.sent; });
@@ -205,6 +207,8 @@ CONFORMANCE_OVER_BOTH("http: a client that leaves within a file leaves nothing o
     }
     site.s.run_until([&] { return one.done && site.s.server.stats().connections == 0; });
     if (!resets) CHECK(one.responses().at(0).status == 400);
+    REQUIRE(thrown.size() == 1);
+    CHECK(!has(thrown[0], "the form ends"));  // an error of the body, or of the file
     CHECK(site.names() == "");
     CHECK(site.taker.saved == 0);
     CHECK(site.s.server.stats().failed == 0);

@@ -3,6 +3,7 @@
 // power. A file is there whole or not at all, and none is left under another name.
 #include <beck/http/multipart_form.hpp>
 
+#include <beck/coro/timeout.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/testing/faults.hpp>
@@ -27,7 +28,8 @@ namespace {
 
 /// What has become of the uploads of all worlds.
 struct upload_tally {
-  std::size_t saved = 0, refused = 0, failed = 0, unanswered = 0;
+  std::size_t saved = 0, refused = 0, unanswered = 0;
+  std::size_t failed[5] = {};  ///< by the fault of the disk
 };
 
 /// The data of the file of a client.
@@ -86,7 +88,7 @@ std::string names_on(sim::world& world, beck::io_context& web) {
 
 void upload_in_world(std::uint64_t seed, upload_tally& sum) {
   beck::testing::small_random random(seed * 7919);
-  const unsigned disk = static_cast<unsigned>(seed % 4);
+  const unsigned disk = static_cast<unsigned>(seed % 5);
   sim::world world(seed, sim::settings().buffer_sizes(1 + seed * 37 % 9000, 1 + seed * 91 % 9000));
   sim::host& machine = world.host("web");
   if (disk == 1) machine.disk_capacity(300'000);
@@ -118,6 +120,7 @@ void upload_in_world(std::uint64_t seed, upload_tally& sum) {
   if (disk == 2)
     machine.inject(sim::fault::device_error, 1 + static_cast<unsigned>(random.below(3)));
   if (disk == 3) machine.inject(sim::fault::short_write, 50);
+  if (disk == 4) machine.inject(sim::fault::sync_failed);
   world.run_for(300s);
   for (unsigned i = 0; i < clients; ++i) {
     const auto all = peers[i].responses();
@@ -132,7 +135,7 @@ void upload_in_world(std::uint64_t seed, upload_tally& sum) {
       ++sum.saved;
     }
     if (status == 500) CHECK(disk != 0);
-    if (status == 500) ++sum.failed;
+    if (status == 500) ++sum.failed[disk];
     if (status >= 400 && status < 500) ++sum.refused;
     if (status == 0) ++sum.unanswered;
     CHECK((status == 200 || status == 0 || status == 400 || status == 408 || status == 500));
@@ -157,7 +160,8 @@ TEST_CASE("http form worlds: a file is saved whole or not at all, and nothing el
   }
   CHECK(sum.saved > worlds);
   CHECK(sum.refused > worlds / 4);
-  CHECK(sum.failed > worlds / 8);
+  for (const unsigned disk : {1U, 2U, 4U}) CHECK(sum.failed[disk] > 2);
+  CHECK(sum.failed[0] + sum.failed[3] == 0);
   CHECK(sum.unanswered > worlds / 4);
   beck::test::report_value("multipart.worlds", worlds);
 }
@@ -176,6 +180,34 @@ TEST_CASE("http forms: a slow upload is cut by the limits of bodies, and leaves 
   CHECK(one.responses()[0].status == 408);
   CHECK(names_on(s.world, s.web) == "");
   CHECK(taker.saved == 0);
+}
+
+TEST_CASE("http forms: a save that is cancelled at any time leaves the whole file, or nothing") {
+  int saved = 0, cancelled = 0;
+  const std::string data(150'000, 'x');
+  for (int i = 0; i < 400; ++i) {
+    CAPTURE(i);
+    const beck::duration limit(i * 250LL);
+    std::string ended;
+    site s(
+        [&](http::request& q, http::response& r) -> task<> {
+          http::multipart_form form(q);
+          http::form_part part = co_await form.next();
+          auto got = co_await beck::timeout(part.save("f1"), limit);
+          ended = got.error() ? got.error().message() : "saved";
+          r.send(ended);
+        },
+        {}, static_cast<std::uint64_t>(i + 1));
+    s.start(form_post(form_field("f1", data) + "--b--"), 5s);
+    std::string content;
+    const bool is_there = read_file(s.web, "f1", content);
+    CHECK(is_there == (ended == "saved"));
+    if (is_there) CHECK(content == data);
+    CHECK(names_on(s.world, s.web) == (is_there ? "f1 " : ""));
+    ++(is_there ? saved : cancelled);
+  }
+  CHECK(saved > 10);
+  CHECK(cancelled > 10);
 }
 
 TEST_CASE("http forms: a file that is saved is on the device when its machine loses its power") {

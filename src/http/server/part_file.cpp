@@ -40,10 +40,10 @@ part_file::~part_file() {
 
 task<> part_file::open() {
   constexpr auto how = file_object::write_only | file_object::create | file_object::exclusive;
-  may_exist_ = true;  // also if the open is cancelled
+  may_exist_ = true;  // also if the open is cancelled, or its time is over
   auto opened = co_await file_.async_open(part_path_.c_str(), how);
   if (!opened.error()) co_return;
-  may_exist_ = opened.error() == error::operation_aborted;
+  may_exist_ = opened.error() != std::errc::file_exists;
   beck::detail::throw_error(opened.error(), "form_part::save", path_);
 }
 
