@@ -45,7 +45,7 @@ struct received_event {
 class event_reader {
  public:
   /// Begins with a body of which nothing was read. Throws std::bad_alloc.
-  explicit event_reader(response_body body, const event_limits& bounds = {});
+  explicit event_reader(const response_body& body, const event_limits& bounds = {});
   event_reader(event_reader&& other) noexcept;
   event_reader& operator=(event_reader&& other) noexcept;
   ~event_reader();

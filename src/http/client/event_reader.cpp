@@ -15,7 +15,8 @@ namespace detail {
 /// The body of a reader, and the bytes of it that were not parsed. Thread: that of the client.
 class event_source {
  public:
-  event_source(response_body body, const event_limits& bounds) : body_(body), parser_(bounds) {}
+  event_source(const response_body& body, const event_limits& bounds)
+      : body_(body), parser_(bounds) {}
 
   task<io_result<received_event>> next() {
     io_result<received_event> result;
@@ -50,7 +51,7 @@ class event_source {
 
 }  // namespace detail
 
-event_reader::event_reader(response_body body, const event_limits& bounds)
+event_reader::event_reader(const response_body& body, const event_limits& bounds)
     : source_(new detail::event_source(body, bounds)) {}
 
 event_reader::event_reader(event_reader&& other) noexcept

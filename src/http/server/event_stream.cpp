@@ -130,7 +130,8 @@ class event_sender : public std::enable_shared_from_this<event_sender> {
         sent_at_ = present;
       }
       wait();
-    } catch (...) {  // no memory: the connection was lost, or it goes on without comments
+    } catch (...) {
+      has_ended_ = true;  // no memory: the connection was lost, or it goes on without comments
     }
   }
 
