@@ -121,6 +121,13 @@ constexpr char escaped_byte(std::string_view text, std::size_t at) noexcept {
   return static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
 }
 
+/// Returns the length of a text up to its first CR or LF.
+constexpr std::size_t line_bytes_of(std::string_view text) noexcept {
+  std::size_t end = 0;
+  while (end < text.size() && text[end] != '\r' && text[end] != '\n') ++end;
+  return end;
+}
+
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
 constexpr char lower(char c) noexcept {

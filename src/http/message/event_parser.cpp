@@ -55,7 +55,7 @@ bool event_parser::take_line(std::string_view& input) {
     after_cr_ = false;
     if (input.front() == '\n') input.remove_prefix(1);
   }
-  const std::size_t end = std::min(input.find_first_of("\r\n"), input.size());
+  const std::size_t end = line_bytes_of(input);
   if (line_.size() + end > bounds_.line_bytes) {
     is_long_ = true;
     return false;

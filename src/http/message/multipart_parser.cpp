@@ -73,6 +73,7 @@ part_step multipart_parser::step(std::string_view input) {
 multipart_parser::place multipart_parser::find(std::string_view text, std::string_view input) {
   for (std::size_t at = input.find(text.front()); at != std::string_view::npos;
        at = input.find(text.front(), at + 1)) {
+    while (at + 1 < input.size() && input[at + 1] == text.front()) ++at;  // a run costs little
     const std::string_view here = input.substr(at, text.size());
     if (text.starts_with(here)) return {at, here.size() == text.size()};
   }

@@ -3,7 +3,6 @@
 // there is room at once, because a client that takes nothing needs none.
 #include <beck/http/event_stream.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
 
+#include "http/message/characters.hpp"
 #include "http/server/exchange_state.hpp"
 
 namespace beck::http {
@@ -30,7 +30,7 @@ void set_unless_there(response& r, std::string_view name, std::string_view value
 /// Appends the lines of `data`, each as a field of its own.
 void append_data(std::string& to, std::string_view data) {
   for (;;) {
-    const std::size_t end = std::min(data.find_first_of("\r\n"), data.size());
+    const std::size_t end = line_bytes_of(data);
     to.append("data: ").append(data.substr(0, end)).append("\n");
     if (end == data.size()) return;
     const bool is_pair = data[end] == '\r' && data.substr(end + 1, 1) == "\n";
