@@ -48,7 +48,7 @@ class listener {
 
  private:
   beck::task<> listen(const http::client_response& stream) {
-    http::event_reader events(stream.body());
+    http::event_reader events(stream.body(), {}, last_id_);
     while (left_ > 0) {
       auto one = co_await events.next();
       if (one.error()) break;

@@ -38,6 +38,7 @@ beck_test(http_tests SOURCES
   http/event_parser_test.cpp
   http/event_reader_test.cpp
   http/event_stream_test.cpp
+  http/event_world_test.cpp
   http/early_response_test.cpp
   http/eviction_test.cpp
   http/file_response_test.cpp

@@ -37,6 +37,23 @@ console.log(response.status, await response.text());
 """
 
 
+SOURCE = """
+const source = new EventSource(process.argv[1]);
+const seen = [];
+source.addEventListener('tick', (event) => {
+  seen.push(`${event.data} ${event.lastEventId}`);
+  console.log(seen.at(-1));
+  if (seen.length === 30) source.close();
+});
+"""
+
+
+def has_event_source():
+    """Whether Node is there, and has an EventSource: 20.18, 22.3 and later."""
+    command = ["node", "--experimental-eventsource", "-e", "EventSource"]
+    return shutil.which("node") is not None and subprocess.run(command, capture_output=True).returncode == 0
+
+
 def run(*command):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=LIMIT_S)
 
@@ -165,6 +182,13 @@ class Events(unittest.TestCase):
                     lines += client.stdout.readlines()
                     self.assertEqual(client.wait(LIMIT_S), 0)
                 self.assertEqual(lines, [f"tick {number} {number}\n" for number in range(1, 31)])
+
+    @unittest.skipUnless(has_event_source(), "there is no Node with EventSource")
+    def test_event_source_gets_ticks_with_their_ids(self):
+        for _, _, url in self.each_server(1):
+            done = run("node", "--no-warnings", "--experimental-eventsource", "-e", SOURCE, url)
+            self.assertEqual(done.stderr, "")
+            self.assertEqual(done.stdout.splitlines(), [f"{number} {number}" for number in range(1, 31)])
 
 
 if __name__ == "__main__":

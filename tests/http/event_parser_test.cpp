@@ -122,9 +122,25 @@ TEST_CASE("server-sent events: each limit is kept to the byte, and refused above
   for (int i = 0; i < 1000; ++i) comments += ": nothing to say\n";
   CHECK(events_within({.line_bytes = 16, .event_bytes = 1}, comments + "data:a\n\n") ==
         R"(message <> "a")");
-  event_parser parser({.line_bytes = 1, .event_bytes = 1});
+  event_parser parser(event_limits{.line_bytes = 1, .event_bytes = 1});
   for (int i = 0; i < 3; ++i) {
     std::string_view input = i == 0 ? "ab" : "\n";
     CHECK(parser.parse(input) == event_status::too_long);
   }
+}
+
+TEST_CASE("server-sent events: the id of another connection stays until an event has another one") {
+  event_parser parser(event_limits{}, "7");
+  CHECK(parser.last_id() == "7");
+  std::string name, data;
+  std::string_view input = "data:a\n\nid:8\n\nid\n\n";
+  CHECK(parser.parse(input) == event_status::event);
+  CHECK(parser.last_id() == "7");
+  parser.take(name, data);
+  input = input.substr(0, 6);
+  CHECK(parser.parse(input) == event_status::more);
+  CHECK(parser.last_id() == "8");
+  input = "id\n\n";
+  CHECK(parser.parse(input) == event_status::more);
+  CHECK(parser.last_id() == "");
 }

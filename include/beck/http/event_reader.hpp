@@ -44,8 +44,10 @@ struct received_event {
 /// Lifetime: the response outlives it. Thread: that of the client.
 class event_reader {
  public:
-  /// Begins with a body of which nothing was read. Throws std::bad_alloc.
-  explicit event_reader(const response_body& body, const event_limits& bounds = {});
+  /// Begins with a body of which nothing was read. `last_id`: what the request has said in
+  /// Last-Event-ID; it is the last id until an event has another one. Throws std::bad_alloc.
+  explicit event_reader(const response_body& body, const event_limits& bounds = {},
+                        std::string_view last_id = {});
   event_reader(event_reader&& other) noexcept;
   event_reader& operator=(event_reader&& other) noexcept;
   ~event_reader();

@@ -15,8 +15,8 @@ namespace detail {
 /// The body of a reader, and the bytes of it that were not parsed. Thread: that of the client.
 class event_source {
  public:
-  event_source(const response_body& body, const event_limits& bounds)
-      : body_(body), parser_(bounds) {}
+  event_source(const response_body& body, const event_limits& bounds, std::string_view last_id)
+      : body_(body), parser_(bounds, last_id) {}
 
   task<io_result<received_event>> next() {
     io_result<received_event> result;
@@ -51,8 +51,9 @@ class event_source {
 
 }  // namespace detail
 
-event_reader::event_reader(const response_body& body, const event_limits& bounds)
-    : source_(new detail::event_source(body, bounds)) {}
+event_reader::event_reader(const response_body& body, const event_limits& bounds,
+                           std::string_view last_id)
+    : source_(new detail::event_source(body, bounds, last_id)) {}
 
 event_reader::event_reader(event_reader&& other) noexcept
     : source_(std::exchange(other.source_, nullptr)) {}

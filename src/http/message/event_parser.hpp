@@ -24,7 +24,9 @@ enum class event_status : std::uint8_t {
 /// Parses one stream. Thread: one at a time.
 class event_parser {
  public:
-  explicit event_parser(const event_limits& bounds) noexcept : bounds_(bounds) {}
+  /// `last_id`: that of earlier events, on another connection. Throws std::bad_alloc.
+  explicit event_parser(const event_limits& bounds, std::string_view last_id = {})
+      : bounds_(bounds), id_(last_id), last_id_(last_id) {}
 
   /// Parses the beginning of `input`, up to the end of an event at most, and removes what it has
   /// taken. After an event, call take() before the next parse(). Throws std::bad_alloc.
