@@ -42,10 +42,11 @@ struct sent_event {
 static_assert(std::is_trivially_destructible_v<sent_event>);
 
 /// A response of server-sent events (WHATWG HTML, section 9.2; text/event-stream):
-///   beck::task<> ticks(http::request& q, http::response& r) {
+///   beck::task<> tell(http::request& q, http::response& r) {
 ///     http::event_stream events(q, r);
-///     for (auto from = number_of(events.last_id());;) {
-///       auto sent = co_await events.send({.data = co_await next_text(from)});
+///     for (;;) {
+///       const std::string text = co_await news.next();
+///       auto sent = co_await events.send({.data = text});
 ///       if (sent.error()) co_return;
 ///     }
 ///   }

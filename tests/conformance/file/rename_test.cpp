@@ -2,6 +2,7 @@
 // Names of files: a file gets another name in one step, and names are removed, also by calls that
 // cannot wait.
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/rename.hpp>
 #include <beck/run/strand.hpp>
@@ -105,4 +106,26 @@ CONFORMANCE("a path with a NUL in it, or without end, names no file") {
     CHECK(removed.error() == std::errc::invalid_argument);
   });
   CHECK(content_of(ctx, a) == "one");
+}
+
+CONFORMANCE("a rename that is cancelled has happened or not, as its result says") {
+  const file_place place(where);
+  beck::io_context ctx(context_options());
+  const std::string a = place.path("a"), b = place.path("b");
+  int happened = 0;
+  run_task(ctx, [&]() -> beck::task<> {
+    const auto executor = ctx.get_executor();
+    put(ctx, a, "x");
+    for (int i = 0; i < 40; ++i) {
+      const bool back = happened % 2 == 1;
+      const std::string& from = back ? b : a;
+      const std::string& to = back ? a : b;
+      const beck::duration limit(i * 2'000LL);
+      auto renamed = co_await beck::timeout(beck::async_rename_file(executor, from, to), limit);
+      if (!renamed.error()) ++happened;
+      if (renamed.error()) CHECK(renamed.error() == beck::error::timeout);
+      CHECK(content_of(ctx, renamed.error() ? from : to) == "x");
+      CHECK(content_of(ctx, renamed.error() ? to : from) == "none");
+    }
+  });
 }
