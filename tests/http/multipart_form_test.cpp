@@ -227,6 +227,28 @@ CONFORMANCE_OVER_BOTH("http: a handler that ends while a file is written leaves 
   CHECK(site->taker.saved == 0);
 }
 
+CONFORMANCE_OVER_BOTH(
+    "http: a context that is destroyed while a file is written leaves nothing of it") {
+  if (where == beck::backend::sim) SKIP_CASE("its disk goes with the context");
+  const file_place place(where);
+  const std::string whole = form_post(form_field("f1", pattern_of(300'000)) + "--b--");
+  for (int turns = 0; turns < 40; ++turns) {
+    CAPTURE(turns);
+    {
+      form_taker taker(place.path(""));
+      served s([&taker](http::request& q, http::response& r) { return taker(q, r); });
+      s.start(whole.substr(0, 250'000));
+      s.run_until([&] { return taker.saving == 1; });
+      for (int i = 0; i < turns; ++i) s.ctx.poll_one();
+    }
+    beck::io_context other(context_options());
+    std::string names;
+    beck::co_spawn(other, list_names(other, place.path(""), names), beck::detached);
+    other.run();
+    CHECK(names == "");
+  }
+}
+
 CONFORMANCE_OVER_BOTH("http: a file that cannot be written is an error of the handler") {
   const file_place place(where);
   std::vector<std::string> thrown;
