@@ -41,6 +41,7 @@ beck_library(beck_http
     http/middlewares/add_fields.cpp
     http/middlewares/cross_origin.cpp
     http/middlewares/load_limits.cpp
+    http/server/access_log.cpp
     http/server/connection.cpp
     http/server/connection_port.cpp
     http/server/connection_room.cpp
@@ -60,6 +61,7 @@ beck_library(beck_http
     http/server/per_context.cpp
     http/server/phase_clock.cpp
     http/server/posix_listener.cpp
+    http/server/posix_log_writer.cpp
     http/server/request.cpp
     http/server/request_body.cpp
     http/server/request_id.cpp
@@ -69,12 +71,14 @@ beck_library(beck_http
     http/server/response_output.cpp
     http/server/response_side.cpp
     http/server/route.cpp
+    http/server/route_metrics.cpp
     http/server/route_table.cpp
     http/server/router.cpp
     http/server/run.cpp
     http/server/server.cpp
     http/server/worker.cpp
   HEADERS
+    http/access_log.hpp
     http/body_decoder.hpp
     http/call.hpp
     http/client.hpp
@@ -114,6 +118,7 @@ beck_library(beck_http
     http/request_id.hpp
     http/response.hpp
     http/route.hpp
+    http/route_metrics.hpp
     http/router.hpp
     http/server.hpp
     http/slot.hpp

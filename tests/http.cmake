@@ -2,11 +2,13 @@
 # The tests of beck::http.
 beck_test(http_tests SOURCES
   http/accept_end_test.cpp
+  http/access_log_test.cpp
   http/begin_test.cpp
   http/listen_test.cpp
   http/listing_test.cpp
   http/memory_test.cpp
   http/per_context_test.cpp
+  http/route_metrics_test.cpp
   http/run_test.cpp
   http/service_manager_test.cpp
   http/static_files_test.cpp

@@ -32,6 +32,16 @@ class const_buffer_span {
   std::size_t count_;
 };
 
+/// The result of the handshake of a layer, such as TLS. The texts are valid until the stream is
+/// destroyed.
+struct stream_security {
+  std::string_view version;      ///< such as "TLSv1.3"; empty without such a layer
+  std::string_view cipher;       ///< such as "TLS_AES_256_GCM_SHA384"
+  std::string_view protocol;     ///< that both sides have agreed on (ALPN); empty: none
+  std::string_view server_name;  ///< that the client has asked for (SNI); empty: none
+  bool is_resumed = false;       ///< an earlier session was resumed
+};
+
 /// A connected stream of bytes in both directions. At most one operation that receives and one that
 /// sends may be under way at once; write_now() and write_last() count as such.
 /// Thread: that of the stream's context. Lifetime: outlives its operations, which end when the
@@ -96,6 +106,8 @@ class byte_stream {
   /// Returns whether the bytes of the stream are those of the socket, so that the kernel may send
   /// them from a file.
   virtual bool is_plain() const noexcept = 0;
+  /// Returns the result of the handshake of a layer. Requires that there is one: !is_plain().
+  virtual stream_security security() const noexcept { return {}; }
 
  private:
   void set_socket_option(int level, int name, const void* value, std::size_t bytes,
