@@ -208,13 +208,15 @@ BENCHES = {
         Bench(
             "http_parse",
             "message",
-            "heads of requests, whole, 16 in a row, byte by byte; a chunked body; writing a head; finding a route",
+            "heads of requests, whole, 16 in a row, byte by byte; a chunked body; writing a head; routes; middlewares",
             200,
             cases(["head_37", "head_109", "head_703", "pipelined", "split"], HTTP_HEADS)
             + (
                 Case("chunked", ("beck", "llhttp")),
                 Case("head_writer", ("beck", "raw")),
                 Case("route", ("beck",)),
+                Case("middleware", ("beck",)),
+                Case("no_middleware", ("beck",)),
             ),
             (
                 "Every peer keeps method, target, and each field's name and value. beck also knows the common names,",
@@ -222,6 +224,7 @@ BENCHES = {
                 "split: the head of 109 bytes. chunked: 64 KiB in chunks of 256 bytes, with its head.",
                 "picohttpparser's decoder rewrites its input, so it takes no part in chunked.",
                 "route: a path of 20 to 33 bytes is decoded, and found among 100 patterns with its captures.",
+                "middleware: a handler inside 5 middlewares that do nothing, composed; no_middleware: without them.",
             ),
             rivals=("llhttp", "picohttpparser", "picohttpparser-native", "raw"),
         ),
