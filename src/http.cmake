@@ -6,6 +6,7 @@ set_source_files_properties(http/message/body_decoder.cpp PROPERTIES COMPILE_OPT
 beck_library(beck_http
   SOURCES
     http/client/body_reader.cpp
+    http/client/call_course.cpp
     http/client/client.cpp
     http/client/client_attempt.cpp
     http/client/client_connection.cpp
@@ -76,11 +77,14 @@ beck_library(beck_http
     http/server/router.cpp
     http/server/run.cpp
     http/server/server.cpp
+    http/server/trace_context.cpp
     http/server/worker.cpp
   HEADERS
     http/access_log.hpp
     http/body_decoder.hpp
     http/call.hpp
+    http/call_record.hpp
+    http/callback.hpp
     http/client.hpp
     http/client_error.hpp
     http/client_options.hpp
@@ -125,6 +129,7 @@ beck_library(beck_http
     http/static_files.hpp
     http/status.hpp
     http/target.hpp
+    http/trace_context.hpp
     http/tunnel.hpp
     http/url.hpp
   PUBLIC beck

@@ -17,6 +17,7 @@ beck_test(http_tests SOURCES
   http/before_head_test.cpp
   http/body_decoder_test.cpp
   http/client_body_test.cpp
+  http/client_call_test.cpp
   http/client_cost_test.cpp
   http/client_gone_test.cpp
   http/client_layer_test.cpp
@@ -65,6 +66,7 @@ beck_test(http_tests SOURCES
   http/server_test.cpp
   http/server_world_test.cpp
   http/target_test.cpp
+  http/trace_context_test.cpp
   http/tunnel_test.cpp
   http/url_test.cpp
   http/vectors_test.cpp

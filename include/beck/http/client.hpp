@@ -5,10 +5,13 @@
 #pragma once
 
 #include <beck/http/call.hpp>
+#include <beck/http/call_record.hpp>
+#include <beck/http/callback.hpp>
 #include <beck/http/client_error.hpp>
 #include <beck/http/client_options.hpp>
 #include <beck/http/client_response.hpp>
 #include <beck/http/connector.hpp>
+#include <beck/http/pending.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <cstdint>
 #include <string_view>
@@ -63,6 +66,27 @@ class client {
   /// outlive the client.
   void connect_with(connector& how) noexcept;
 
+  /// Calls `function(call&)` for each call before it connects, to set fields such as traceparent, or
+  /// a token. It returns nothing, or a task<>, which is awaited; that sees the coroutine-local
+  /// values (local_key) of the coroutine that awaits the call. Several functions are called in the
+  /// order of this function. It may use call::set(), add(), time(), body_limit() and the like. A
+  /// call that begins with a write has them before its first write connects. A redirect or a retry
+  /// does not call it again. An exception ends the call with its error_code, or with
+  /// client_error::before_call_failed. Copied or moved into the client; before the first call.
+  /// Throws std::bad_alloc.
+  template <class Function>
+  void before_call(Function&& function) {
+    prepare_with(detail::callback<call&, pending>::of(static_cast<Function&&>(function)));
+  }
+  /// Calls `function(const call_record&)` for each call that has begun and ended: its response was
+  /// read whole, or dropped, or the call has failed. Several functions are called in the order of
+  /// this function. It must not throw, and not destroy the client. Copied or moved into the client;
+  /// before the first call. Throws std::bad_alloc.
+  template <class Function>
+  void on_finish(Function&& function) {
+    report_to(detail::callback<const call_record&>::of(static_cast<Function&&>(function)));
+  }
+
   /// Gets a URL. Completes with (error_code, client_response), errors and cancellation as
   /// call::async_finish(). `url` is copied. Throws std::bad_alloc.
   detail::call_finish async_get(std::string_view url);
@@ -114,6 +138,9 @@ class client {
 
  private:
   friend class call;
+
+  void prepare_with(const detail::callback<call&, pending>& function);
+  void report_to(const detail::callback<const call_record&>& function);
 
   detail::client_handle* state_;
 };

@@ -87,6 +87,8 @@ client_pool::client_pool(any_io_executor executor, const client_options& bounds)
 
 client_pool::~client_pool() {
   BECK_ASSERT(open_ == 0 && waiting_ == 0, "a pool ends before its connections and calls");
+  for (const auto& one : before_calls_) one.destroy();
+  for (const auto& one : observers_) one.destroy();
 }
 
 origin_pool& client_pool::find(std::string_view key) {

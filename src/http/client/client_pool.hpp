@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/http/client.hpp>
@@ -75,6 +76,16 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   client_stats stats() const noexcept { return counters_.read(); }
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
+  /// See client::before_call() and client::on_finish(). Own the functions.
+  void prepare_with(const callback<call&, pending>& one) { add_callback(before_calls_, one); }
+  void report_to(const callback<const call_record&>& one) { add_callback(observers_, one); }
+  const std::vector<callback<call&, pending>>& before_calls() const noexcept {
+    return before_calls_;
+  }
+  bool has_observer() const noexcept { return !observers_.empty(); }
+  void report(const call_record& ended) const {
+    for (const auto& one : observers_) one.call(ended);
+  }
 
   /// Returns in `to` an idle connection to the origin `key`, or the place for a new one; waits if
   /// there is neither. Errors: too_many_waiting, operation_aborted.
@@ -106,9 +117,21 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   void leave(origin_pool& from) noexcept;
   void hand_on() noexcept;
 
+  template <class Callback>
+  static void add_callback(std::vector<Callback>& to, const Callback& one) {
+    try {
+      to.push_back(one);
+    } catch (...) {
+      one.destroy();
+      throw;
+    }
+  }
+
   any_io_executor executor_;
   client_options bounds_;
   client_counters counters_;
+  std::vector<callback<call&, pending>> before_calls_;
+  std::vector<callback<const call_record&>> observers_;
   tcp_connector tcp_;
   connector* connector_ = &tcp_;
   stop_source stopping_;

@@ -17,7 +17,7 @@
 namespace beck::http {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t log_second_ns = 1'000'000'000;
 constexpr std::size_t thrown_bytes_max = 500;
 
 /// Appends to a line of one form.
@@ -63,7 +63,7 @@ class line_text {
   /// Appends seconds with six digits behind the point.
   line_text& seconds(duration time) {
     const auto ns = static_cast<std::uint64_t>(time.nanoseconds() < 0 ? 0 : time.nanoseconds());
-    constexpr std::uint64_t second = second_ns;
+    constexpr std::uint64_t second = log_second_ns;
     return number(ns / second).text(".").number(ns % second / 1000, 6);
   }
 
@@ -87,9 +87,9 @@ struct date_parts {
   explicit date_parts(system_time_point at) {
     std::int64_t ns = (at - system_time_point()).nanoseconds();
     if (ns < 0) ns = 0;
-    const auto seconds = static_cast<std::time_t>(ns / second_ns);
+    const auto seconds = static_cast<std::time_t>(ns / log_second_ns);
     ::gmtime_r(&seconds, &parts);
-    milliseconds = static_cast<std::uint64_t>(ns % second_ns / 1'000'000);
+    milliseconds = static_cast<std::uint64_t>(ns % log_second_ns / 1'000'000);
   }
 
   std::tm parts = {};

@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t buckets_max = route_metrics_options::buckets_max;
 constexpr std::size_t stripes = 8;
 constexpr std::string_view family = "beck_http_request_duration_seconds";
-constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t metric_second_ns = 1'000'000'000;
 
 /// Returns the stripe of the calling thread.
 std::size_t stripe_here() noexcept {
@@ -105,11 +105,11 @@ struct series {
 /// Appends seconds without zeros at their end.
 void append_seconds(std::string& to, std::uint64_t ns) {
   char room[20];
-  to.append(room, std::to_chars(room, room + sizeof room, ns / second_ns).ptr);
-  std::uint64_t rest = ns % second_ns;
+  to.append(room, std::to_chars(room, room + sizeof room, ns / metric_second_ns).ptr);
+  std::uint64_t rest = ns % metric_second_ns;
   if (rest == 0) return;
   to += '.';
-  for (std::uint64_t unit = second_ns / 10; rest != 0; unit /= 10) {
+  for (std::uint64_t unit = metric_second_ns / 10; rest != 0; unit /= 10) {
     to += static_cast<char>('0' + rest / unit);
     rest %= unit;
   }
@@ -136,7 +136,7 @@ struct route_metrics::state {
       if (!(bound > 0) || !(bound <= 1e9))
         throw std::invalid_argument("http::route_metrics: a bucket of " + std::to_string(bound) +
                                     " s; above 0, at most 1e9");
-      const auto ns = static_cast<std::uint64_t>(std::llround(bound * second_ns));
+      const auto ns = static_cast<std::uint64_t>(std::llround(bound * metric_second_ns));
       if (bounds_count != 0 && ns <= bounds[bounds_count - 1])
         throw std::invalid_argument("http::route_metrics: a bucket of " + std::to_string(bound) +
                                     " s behind a greater one");
