@@ -14,6 +14,9 @@ beck_library(beck_http
     http/client/client_exchange.cpp
     http/client/client_pool.cpp
     http/client/client_request.cpp
+    http/client/posix_environment.cpp
+    http/client/proxies.cpp
+    http/client/proxy_connect.cpp
     http/client/received_response.cpp
     http/client/request_writer.cpp
     http/files/file_listing.cpp
@@ -116,6 +119,7 @@ beck_library(beck_http
     http/parser.hpp
     http/per_context.hpp
     http/pending.hpp
+    http/proxies.hpp
     http/range.hpp
     http/refusal.hpp
     http/request.hpp

@@ -57,6 +57,7 @@ beck_test(http_tests SOURCES
   http/parser_test.cpp
   http/peer_addresses_test.cpp
   http/problem_page_test.cpp
+  http/proxies_test.cpp
   http/proxy_test.cpp
   http/range_test.cpp
   http/record_test.cpp

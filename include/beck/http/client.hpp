@@ -12,6 +12,7 @@
 #include <beck/http/client_response.hpp>
 #include <beck/http/connector.hpp>
 #include <beck/http/pending.hpp>
+#include <beck/http/proxies.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <cstdint>
 #include <string_view>
@@ -65,6 +66,10 @@ class client {
   /// Makes the connections of later calls with `how` instead of TCP and of secure(). It must
   /// outlive the client.
   void connect_with(connector& how) noexcept;
+
+  /// Makes the connections of later calls through proxies, unless connect_with() says otherwise.
+  /// Copies the rules. Connections that are open are kept: see close_idle(). Throws std::bad_alloc.
+  void through(const proxies& by);
 
   /// Calls `function(call&)` for each call before it connects, to set fields such as traceparent, or
   /// a token. It returns nothing, or a task<>, which is awaited; that sees the coroutine-local

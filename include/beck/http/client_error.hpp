@@ -27,6 +27,7 @@ enum class client_error : int {
   wrong_length,        ///< the body was shorter than call::content_length()
   connector_failed,    ///< the connector threw an exception that is no system_error
   call_late,           ///< the call took longer than call::time()
+  proxy_refused,       ///< a proxy refused; client_response::error_text() has its status
   before_call_failed,  ///< client::before_call() threw an exception that is no system_error
 };
 

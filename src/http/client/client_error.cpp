@@ -43,6 +43,8 @@ class client_category_type final : public std::error_category {
         return "The connector threw an exception";
       case client_error::call_late:
         return "The call took longer than call::time() allows";
+      case client_error::proxy_refused:
+        return "The proxy refused the call";
       case client_error::before_call_failed:
         return "A function of client::before_call() threw an exception";
     }
@@ -67,6 +69,7 @@ class client_category_type final : public std::error_category {
       case client_error::unexpected_upgrade:
       case client_error::wrong_length:
       case client_error::connector_failed:
+      case client_error::proxy_refused:
       case client_error::before_call_failed:
         break;
     }

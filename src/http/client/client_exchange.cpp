@@ -80,10 +80,22 @@ task<error_code> client_exchange::make_attempts() {
   error_code ec;
   for (bool again = true; again;) {
     ec = co_await make_attempt();
+    if (!ec) ec = check_proxy();
     if (!ec) decode();  // a body of no bytes gives the connection back
     again = !ec && redirect(ec);
   }
   co_return ec;
+}
+
+/// Returns the error of a proxy that wants credentials: its response is none of the origin.
+error_code client_exchange::check_proxy() {
+  const std::shared_ptr<client_connection>& over = attempt_->connection();
+  const bool is_refused = over != nullptr && over->form().has_whole_url &&
+                          response().head().status() == status::proxy_authentication_required;
+  if (!is_refused) return error_code();
+  failure_text_ = "it answered 407 Proxy Authentication Required";
+  attempt_->close();
+  return client_error::proxy_refused;
 }
 
 /// One request and the head of its response; a second one if the first may be repeated.

@@ -94,6 +94,7 @@ class client_exchange {
   task<error_code> make_connection(place at);
   error_code begin_error() const noexcept;
   void begin(std::shared_ptr<client_connection> with);
+  error_code check_proxy();
   bool redirect(error_code& ec);
   void decode() noexcept;
   void fail_body(error_code ec) noexcept;

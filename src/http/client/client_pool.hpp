@@ -15,6 +15,7 @@
 
 #include "base/counter.hpp"
 #include "http/client/client_connection.hpp"
+#include "http/client/proxy_rules.hpp"
 
 namespace beck::http::detail {
 
@@ -30,15 +31,18 @@ struct origin_pool {
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
 };
 
-/// The default connector: connects over TCP, to names with Happy Eyeballs. Error for https: no_tls,
-/// unless it has a layer for it.
+/// The default connector: connects over TCP, to names with Happy Eyeballs, or through proxies. Error
+/// for https: no_tls, unless it has a layer for it.
 class tcp_connector final : public connector {
  public:
   task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;
+  request_form form(const origin& to) const override;
   void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void through(const proxy_rules& by) { rules_ = std::make_shared<const proxy_rules>(by); }
 
  private:
   stream_layer* layer_ = nullptr;
+  std::shared_ptr<const proxy_rules> rules_;  // connections that are being made keep theirs
 };
 
 /// The counters of a client. Its thread changes them without a lock, and any thread reads them;
@@ -76,6 +80,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   client_stats stats() const noexcept { return counters_.read(); }
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
+  void through(const proxy_rules& by) { tcp_.through(by); }
   /// See client::before_call() and client::on_finish(). Own the functions.
   void prepare_with(const callback<call&, pending>& one) { add_callback(before_calls_, one); }
   void report_to(const callback<const call_record&>& one) { add_callback(observers_, one); }
