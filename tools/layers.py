@@ -105,7 +105,8 @@ SEAM = set(
     # tables of states
     "advance any_but any_of transition_table "
     # operations, and coroutines that wait
-    "first_in inner_scope is_task launch loop_time result_handler scope scope_of stop_reason suspend_inside "
+    "first_in inner_scope is_task launch loop_time result_handler scope scope_of seen_locals stop_reason "
+    "suspend_inside "
     "task_completion waiter waiter_chain waiter_list within "
     # streams and buffers
     "adapted_stream buffer_container buffer_parts growing_container layered_stream make_lease single_buffer "

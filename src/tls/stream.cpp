@@ -97,9 +97,7 @@ stream::~stream() {
 
 std::string_view stream::error_text() const noexcept { return of_->engine().error_text(); }
 
-std::string_view stream::protocol() const noexcept {
-  return of_->protocol();
-}
+std::string_view stream::protocol() const noexcept { return of_->protocol(); }
 
 std::string_view stream::version() const noexcept {
   if (!of_->is_open()) return {};

@@ -74,17 +74,16 @@ void keep_log(served& s, log_format format, std::string& to) {
 http::router logged_site() {
   http::router site;
   site.get("/a/{name}", say_path);
-  site.get("/throws", [](http::request&, http::response&) {
-    throw std::runtime_error("no \"x\"\n");
-  });
+  site.get("/throws",
+           [](http::request&, http::response&) { throw std::runtime_error("no \"x\"\n"); });
   return site;
 }
 
 }  // namespace
 
 CONFORMANCE("http log: the common and the combined form have what readers of logs expect") {
-  const std::string request = get("/a/x?b=c", "Referer: http://x/\r\nUser-Agent: me\r\n") +
-                              "GET /none HTTP/1.0\r\n\r\n";
+  const std::string request =
+      get("/a/x?b=c", "Referer: http://x/\r\nUser-Agent: me\r\n") + "GET /none HTTP/1.0\r\n\r\n";
   const std::string common =
       "2001:db8::1 - - [24/Nov/2026:22:35:33 +0000] \"GET /a/x?b=c HTTP/1.1\" 200 4";
   std::string text;
@@ -131,8 +130,9 @@ CONFORMANCE("http log: an object has what is known, and says why a message was r
   http::handshake_record failed;
   failed.error_text = "a \"bad\" one";
   http::append_log_line(text, log_format::json, failed, then);
-  CHECK(text == "{\"time\":\"2026-11-24T22:35:33.123Z\",\"client\":\"unix:\",\"peer\":\"unix:\","
-                "\"handshake\":\"a \\u0022bad\\u0022 one\"}\n");
+  CHECK(text ==
+        "{\"time\":\"2026-11-24T22:35:33.123Z\",\"client\":\"unix:\",\"peer\":\"unix:\","
+        "\"handshake\":\"a \\u0022bad\\u0022 one\"}\n");
 }
 
 CONFORMANCE("http log: a client can end neither a line nor a text") {
@@ -222,8 +222,8 @@ TEST_CASE("http log: what a pipe does not take waits up to a bound, and is lost 
   std::size_t received = 0;
   {
     // 4 KiB wait, and the pipe takes 64 KiB. A line has about 60 bytes.
-    const http::access_log log(
-        in.file(), {.waiting_bytes = 4096, .end_timeout = beck::duration::zero()});
+    const http::access_log log(in.file(),
+                               {.waiting_bytes = 4096, .end_timeout = beck::duration::zero()});
     std::uint64_t added = 0;
     for (; log.lost() < 100; ++added) log(one);
     log.close();  // at once

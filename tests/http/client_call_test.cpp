@@ -122,13 +122,16 @@ TEST_CASE("http client calls: a function is called once, also for a stream, a re
   for (std::size_t i = 1; i < 4; ++i) CHECK(contains(w.server.requests[i].head, "X-Call: 2\r\n"));
   w.server.will(ok("c"));
   std::string body;
-  co_spawn(w.far, [](call_world& in, std::string& to) -> task<> {
-    http::call ask(in.client, http::method::post, "http://10.0.0.1/");
-    beck::ignore(co_await beck::async_write(ask, beck::buffer("part", 4)));
-    beck::ignore(co_await beck::async_write(ask, beck::buffer("part", 4)));
-    auto got = co_await ask.async_finish();
-    to = got.error().message();
-  }(w, body), beck::detached);
+  co_spawn(
+      w.far,
+      [](call_world& in, std::string& to) -> task<> {
+        http::call ask(in.client, http::method::post, "http://10.0.0.1/");
+        beck::ignore(co_await beck::async_write(ask, beck::buffer("part", 4)));
+        beck::ignore(co_await beck::async_write(ask, beck::buffer("part", 4)));
+        auto got = co_await ask.async_finish();
+        to = got.error().message();
+      }(w, body),
+      beck::detached);
   w.world.run_for(1s);
   CHECK(calls == 3);
   REQUIRE(w.server.requests.size() == 5);
@@ -176,9 +179,7 @@ TEST_CASE("http client calls: each call that ends has one record") {
   w.world.run_for(1s);
   CHECK(error_of(half) == http::client_error::cut_short);
   w.start(w.client.async_get("ftp://x/"));
-  {
-    const http::call never(w.client, http::method::get, "http://10.0.0.1/");
-  }
+  { const http::call never(w.client, http::method::get, "http://10.0.0.1/"); }
   w.world.run_for(1s);
   REQUIRE(w.ended.size() == 4);
   for (const ended_call& one : w.ended) CHECK(one.method == "GET");
@@ -197,9 +198,12 @@ TEST_CASE("http client calls: each call that ends has one record") {
   CHECK(w.ended[3].record.first_byte == beck::duration::zero());
   // A response that is dropped with a part of its body.
   w.server.will("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
-  co_spawn(w.far, [](call_world& in) -> task<> {
-    beck::ignore(co_await in.client.async_get("http://10.0.0.1/"));
-  }(w), beck::detached);
+  co_spawn(
+      w.far,
+      [](call_world& in) -> task<> {
+        beck::ignore(co_await in.client.async_get("http://10.0.0.1/"));
+      }(w),
+      beck::detached);
   w.world.run_for(1s);
   REQUIRE(w.ended.size() == 5);
   CHECK(w.ended[4].record.cut);

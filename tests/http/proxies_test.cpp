@@ -173,8 +173,8 @@ TEST_CASE("http proxies: exceptions are names with all below them, addresses, ne
     CHECK(is_direct(direct));
   }
   for (const char* proxied :
-       {"http://badexample.com/", "http://example.com.evil/", "http://example.co/",
-        "http://local/", "http://local:8081/", "http://10.128.0.0/", "http://192.0.2.2/",
+       {"http://badexample.com/", "http://example.com.evil/", "http://example.co/", "http://local/",
+        "http://local:8081/", "http://10.128.0.0/", "http://192.0.2.2/",
         "http://[2001:db8:8000::1]/", "http://[::1]:81/", "http://[::a00:1]/"}) {
     CAPTURE(proxied);
     CHECK(!is_direct(proxied));
@@ -253,7 +253,7 @@ TEST_CASE("http proxies: 407 is never a response of the origin") {
   w.proxy.will("HTTP/1.1 407 No\r\nContent-Length: 4\r\n\r\npage");
   const outcome& refused = w.get("http://origin.example/");
   CHECK(refused.ec == http::client_error::proxy_refused);
-  CHECK(contains(refused.failure, "407"));
+  CHECK(contains(refused.failure, "the proxy http://10.0.0.1:3128: it answered 407"));
   CHECK(refused.status == 0);
   CHECK(w.client.stats().connections == 0);
   // Of an origin it is a response.
@@ -331,15 +331,19 @@ TEST_CASE("http proxies: a tunnel that is refused is an error with the proxy's s
     CHECK(contains(w.get("https://origin.example/").failure, "longer than 16 KiB"));
   }
   proxy_world w("http://10.0.0.1:99");  // nobody listens
-  CHECK(w.get("https://origin.example/").ec == std::errc::connection_refused);
+  for (const char* url : {"https://origin.example/", "http://origin.example/"}) {
+    const outcome& none = w.get(url);
+    CHECK(none.ec == std::errc::connection_refused);
+    CHECK(contains(none.failure, "the proxy http://10.0.0.1:99 cannot be reached"));
+  }
 }
 
 TEST_CASE("http proxies: SOCKS5 gets the name, and addresses as they are") {
   const std::string bound = "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"s;
   const std::string asked = "GET /a HTTP/1.1\r\nHost: origin.example\r\n\r\n";
-  for (const std::string& reply :
-       {bound, "\x05\x00\x00\x03\x02hi\x00\x50"s,
-        "\x05\x00\x00\x04"s + std::string(16, 'x') + "\x00\x50"s, "\x05\x00\x00\x03\x00\x00\x50"s}) {
+  for (const std::string& reply : {bound, "\x05\x00\x00\x03\x02hi\x00\x50"s,
+                                   "\x05\x00\x00\x04"s + std::string(16, 'x') + "\x00\x50"s,
+                                   "\x05\x00\x00\x03\x00\x00\x50"s}) {
     proxy_world w("socks5://10.0.0.1");
     w.serve_socks({{"\x05\x01\x00"s, "\x05\x00"s},
                    {"\x05\x01\x00\x03\x0e"s + "origin.example" + "\x00\x50"s, reply},
@@ -355,11 +359,11 @@ TEST_CASE("http proxies: SOCKS5 gets the name, and addresses as they are") {
     CHECK(w.layer.names == std::vector<std::string>{"192.0.2.1"});
   }
   proxy_world w("socks5h://u:pw@10.0.0.1:1080");
-  w.serve_socks({{"\x05\x02\x00\x02"s, "\x05\x02"s},
-                 {"\x01\x01u\x02pw"s, "\x01\x00"s},
-                 {"\x05\x01\x00\x04\x20\x01\x0d\xb8"s + std::string(11, '\0') + "\x01\x00\x50"s,
-                  bound},
-                 {"GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n", ok("c")}});
+  w.serve_socks(
+      {{"\x05\x02\x00\x02"s, "\x05\x02"s},
+       {"\x01\x01u\x02pw"s, "\x01\x00"s},
+       {"\x05\x01\x00\x04\x20\x01\x0d\xb8"s + std::string(11, '\0') + "\x01\x00\x50"s, bound},
+       {"GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n", ok("c")}});
   CHECK(w.get("http://[2001:db8::1]/").body == "c");
 }
 
@@ -381,9 +385,9 @@ TEST_CASE("http proxies: what a SOCKS5 proxy refuses is an error with its reason
   CHECK(contains(refusal(plain, {{"\x05\x01\x00"s, "\x05\x02"s}}), "asks for a user"));
   CHECK(contains(refusal(named, {{"\x05\x02\x00\x02"s, "\x05\xff"s}}), "neither this password"));
   CHECK(contains(refusal(plain, {{"\x05\x01\x00"s, "HT"}}), "does not speak SOCKS5"));
-  CHECK(contains(refusal(named, {{"\x05\x02\x00\x02"s, "\x05\x02"s},
-                                 {"\x01\x01u\x01p"s, "\x01\x01"s}}),
-                 "refused the user"));
+  CHECK(contains(
+      refusal(named, {{"\x05\x02\x00\x02"s, "\x05\x02"s}, {"\x01\x01u\x01p"s, "\x01\x01"s}}),
+      "refused the user"));
   CHECK(contains(refusal(plain, {hello, {connect, "\x05\x05\x00\x01\x00"s}}),
                  "5, the connection was refused"));
   CHECK(contains(refusal(plain, {hello, {connect, "\x05\x63\x00\x01\x00"s}}), "unknown failure"));

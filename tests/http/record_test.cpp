@@ -299,11 +299,11 @@ CONFORMANCE("http: a record has the route, the protocol, and the number on its c
     CHECK(one.security.version.empty());
     CHECK(!one.security.is_resumed);
   });
-  s.ask(get("/rows/1") + get("/") + get("/else") + "PUT / HTTP/1.1\r\nHost: a\r\n\r\n" +
-        get("/") + "bad\r\n\r\n");
+  s.ask(get("/rows/1") + get("/") + get("/else") + "PUT / HTTP/1.1\r\nHost: a\r\n\r\n" + get("/") +
+        "bad\r\n\r\n");
   s.ask(last_get("/rows/2"));
-  CHECK(all == std::vector<std::string>{"/rows/{id} 1", "/ 2", " 3", " 4", "/ 5", " 6",
-                                        "/rows/{id} 1"});
+  CHECK(all ==
+        std::vector<std::string>{"/rows/{id} 1", "/ 2", " 3", " 4", "/ 5", " 6", "/rows/{id} 1"});
 }
 
 TEST_CASE("http worlds: a record says when the response began, and when its handler ended") {

@@ -47,14 +47,16 @@ using texts = std::vector<std::string>;
 TEST_CASE("http route metrics: a bucket has what is not above its bound, and all before it") {
   const http::route_metrics seen({.buckets = {0.001, 0.25, 2}});
   CHECK(seen.text().empty());
-  for (const std::int64_t ns : {-1LL, 0LL, 1'000'000LL, 1'000'001LL, 250'000'000LL, 3'000'000'500LL})
+  for (const std::int64_t ns :
+       {-1LL, 0LL, 1'000'000LL, 1'000'001LL, 250'000'000LL, 3'000'000'500LL})
     seen(counted("/a", 204, ns));
   const std::string text = seen.text();
   CHECK(text.starts_with("# HELP beck_http_request_duration_seconds Time from "));
   CHECK(has(text, "\n# TYPE beck_http_request_duration_seconds histogram\n"));
   const std::string labels = "{route=\"/a\",method=\"none\",status=\"2xx\"";
-  CHECK(samples_of(text, "_bucket") == texts{labels + ",le=\"0.001\"} 3", labels + ",le=\"0.25\"} 5",
-                                             labels + ",le=\"2\"} 5", labels + ",le=\"+Inf\"} 6"});
+  CHECK(samples_of(text, "_bucket") == texts{labels + ",le=\"0.001\"} 3",
+                                             labels + ",le=\"0.25\"} 5", labels + ",le=\"2\"} 5",
+                                             labels + ",le=\"+Inf\"} 6"});
   CHECK(samples_of(text, "_sum") == texts{labels + "} 3.252000501"});
   CHECK(samples_of(text, "_count") == texts{labels + "} 6"});
   const std::regex line("# (HELP|TYPE) [ -~]+|[a-z_]+\\{[ -~]+\\} [0-9]+(\\.[0-9]*[1-9])?");
@@ -112,10 +114,9 @@ CONFORMANCE("http route metrics: requests are counted by their pattern, not by t
   const http::route_metrics seen;
   http::router inner, site;
   inner.get("/{id}", say_path);
-  site.mount("/rows", inner).post("/rows", say_path).get("/metrics",
-                                                         [seen](http::request&, http::response& r) {
-                                                           r.send(seen.text());
-                                                         });
+  site.mount("/rows", inner)
+      .post("/rows", say_path)
+      .get("/metrics", [seen](http::request&, http::response& r) { r.send(seen.text()); });
   served s(site);
   s.server.on_finish(seen);
   s.ask(get("/rows/1") + get("/rows/2") + get("/none/1") + get("/none/2") +

@@ -38,11 +38,16 @@ TEST_CASE("http trace: a traceparent is read as the caller's span") {
 }
 
 TEST_CASE("http trace: what is no traceparent is no trace") {
-  std::vector<std::string> bad = {
-      "", "00", good + "-", good + "0", "cc-" + trace + '-' + span + "-01x",
-      "ff-" + trace + '-' + span + "-01", " " + good, good + " ",
-      "00-" + std::string(32, '0') + '-' + span + "-01",
-      "00-" + trace + '-' + std::string(16, '0') + "-01"};
+  std::vector<std::string> bad = {"",
+                                  "00",
+                                  good + "-",
+                                  good + "0",
+                                  "cc-" + trace + '-' + span + "-01x",
+                                  "ff-" + trace + '-' + span + "-01",
+                                  " " + good,
+                                  good + " ",
+                                  "00-" + std::string(32, '0') + '-' + span + "-01",
+                                  "00-" + trace + '-' + std::string(16, '0') + "-01"};
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string one = good;
     one[i] = 'G';

@@ -194,8 +194,8 @@ CONFORMANCE("https: a record has the result of the handshake, of a resumed one, 
   https h(echo_body);
   h.server.on_finish([&](const http::exchange_record& one) {
     const beck::stream_security& s = one.security;
-    all.push_back({std::string(s.version), std::string(s.cipher), std::string(s.server_name),
-                   s.is_resumed});
+    all.push_back(
+        {std::string(s.version), std::string(s.cipher), std::string(s.server_name), s.is_resumed});
   });
   std::string text;
   const std::string request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";

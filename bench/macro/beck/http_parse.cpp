@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Heads, bodies, routes and middlewares with beck::http, called as its server calls it: with padding
-// behind the input.
+// Heads, bodies, routes and middlewares with beck::http, called as its server calls it: with
+// padding behind the input.
 #include <beck/base/buffer.hpp>
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/head_writer.hpp>
@@ -136,8 +136,7 @@ class idle_port final : public http::detail::exchange_port {
   bool flush_ready(beck::error_code&) override { return true; }
   void wait_for_flush(http::detail::response_flush::handler) noexcept override {}
   void cancel_flush() noexcept override {}
-  bool send_cached(beck::file_object&, std::uint64_t, std::uint64_t,
-                   beck::error_code&) override {
+  bool send_cached(beck::file_object&, std::uint64_t, std::uint64_t, beck::error_code&) override {
     return true;
   }
   void send_file(beck::file_object&, std::uint64_t, std::uint64_t,

@@ -59,8 +59,8 @@ class local_limit {
   T value_;
 };
 
-/// The values that a waiting coroutine sees, for work that another tree does on its behalf: the part
-/// of within() for that work. Valid while the coroutine waits, and so does `from`.
+/// The values that a waiting coroutine sees, for work that another tree does on its behalf: the
+/// part of within() for that work. Valid while the coroutine waits, and so does `from`.
 class seen_locals {
  public:
   /// A scope in which they are seen.

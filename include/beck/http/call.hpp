@@ -45,9 +45,10 @@ class [[nodiscard]] call_write : public op<call_write, void(error_code, std::siz
                      std::source_location at = std::source_location::current()) {
     return suspend_in(coroutine, beck::detail::scope_of(coroutine, at));
   }
-  bool suspend_in(beck::detail::continuation coroutine, beck::detail::scope& environment) {
+  template <class Waiting>
+  bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
     note_caller(to_, environment);
-    return op::suspend_in(coroutine, environment);
+    return op::suspend_in(waiting, environment);
   }
 
  private:
@@ -71,9 +72,10 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client
                      std::source_location at = std::source_location::current()) {
     return suspend_in(coroutine, beck::detail::scope_of(coroutine, at));
   }
-  bool suspend_in(beck::detail::continuation coroutine, beck::detail::scope& environment) {
+  template <class Waiting>
+  bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
     note_caller(of_, environment);
-    return op::suspend_in(coroutine, environment);
+    return op::suspend_in(waiting, environment);
   }
 
  private:
@@ -184,8 +186,7 @@ class call {
  private:
   friend class detail::client_exchange;
 
-  explicit call(detail::exchange_ref of) noexcept
-      : of_(static_cast<detail::exchange_ref&&>(of)) {}
+  explicit call(detail::exchange_ref of) noexcept : of_(static_cast<detail::exchange_ref&&>(of)) {}
 
   detail::exchange_ref of_;
 };

@@ -71,8 +71,8 @@ class client {
   /// Copies the rules. Connections that are open are kept: see close_idle(). Throws std::bad_alloc.
   void through(const proxies& by);
 
-  /// Calls `function(call&)` for each call before it connects, to set fields such as traceparent, or
-  /// a token. It returns nothing, or a task<>, which is awaited; that sees the coroutine-local
+  /// Calls `function(call&)` for each call before it connects, to set fields such as traceparent,
+  /// or a token. It returns nothing, or a task<>, which is awaited; that sees the coroutine-local
   /// values (local_key) of the coroutine that awaits the call. Several functions are called in the
   /// order of this function. It may use call::set(), add(), time(), body_limit() and the like. A
   /// call that begins with a write has them before its first write connects. A redirect or a retry

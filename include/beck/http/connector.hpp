@@ -29,6 +29,8 @@ struct request_form {
   bool has_whole_url = false;
   /// The value of Proxy-Authorization; empty: none.
   std::string_view proxy_authorization;
+  /// The name of the proxy in error texts.
+  std::string_view proxy_name;
 };
 
 /// Opens connections. Thread: that of the client's context. Lifetime: outlives the client.

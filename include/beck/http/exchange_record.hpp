@@ -45,8 +45,8 @@ struct exchange_record {
   /// The time from the end of the request's head until the response began: its head was queued to
   /// be sent. 0 if there was no response, or no head of the request.
   duration first_byte;
-  refusal why = refusal::none;       ///< the reason if the message was refused
-  bool cut = false;                  ///< the response was begun, and not completed
+  refusal why = refusal::none;  ///< the reason if the message was refused
+  bool cut = false;             ///< the response was begun, and not completed
   /// The exception of the handler, which may be a failure, or a std::logic_error if it ended
   /// without a response. It tells a 500 of the program from a 500 of the server.
   std::exception_ptr thrown;

@@ -13,11 +13,11 @@ class proxy_rules;
 
 /// Which calls of a client go through which proxy:
 ///   web.through(http::proxies().all("http://proxy.example:3128").except("localhost .corp.example"));
-/// A proxy is a URL: "http://proxy:3128" or "socks5://user:password@proxy:1080"; without a scheme it
-/// is an HTTP proxy; the default ports are 80 and 1080. User and password are percent-encoded.
-/// An HTTP proxy is asked for a tunnel (CONNECT) to https origins, and gets requests to http origins
-/// with their whole URL as the target. A SOCKS5 proxy (also "socks5h") gets the name of the host:
-/// names are never looked up here. The proxy itself is connected to without TLS. What a proxy
+/// A proxy is a URL: "http://proxy:3128" or "socks5://user:password@proxy:1080"; without a scheme
+/// it is an HTTP proxy; the default ports are 80 and 1080. User and password are percent-encoded.
+/// An HTTP proxy is asked for a tunnel (CONNECT) to https origins, and gets requests to http
+/// origins with their whole URL as the target. A SOCKS5 proxy (also "socks5h") gets the name of the
+/// host: names are never looked up here. The proxy itself is connected to without TLS. What a proxy
 /// refuses is client_error::proxy_refused, and client_response::error_text() has its status: never
 /// a response of the origin. A status other than 407 that an HTTP proxy answers for an http origin
 /// cannot be told from one of the origin, so it is a response.

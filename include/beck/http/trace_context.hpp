@@ -16,8 +16,8 @@ namespace http {
 class request;
 
 /// A span of a trace: an id of the trace, an id of the span, and whether the trace is recorded. A
-/// value that is trivially copyable: for a slot of an exchange, or for a local_key, so that calls of
-/// a client find it (client::before_call()).
+/// value that is trivially copyable: for a slot of an exchange, or for a local_key, so that calls
+/// of a client find it (client::before_call()).
 ///   const http::trace_context mine = http::trace_context::of(q);   // a span of the server
 ///   call.set("traceparent", mine.child(on).text());                // a span of the client below
 /// The program forwards the field tracestate as it is. Thread: any.

@@ -24,7 +24,7 @@ namespace beck::http::detail {
 /// How requests are written; see request_form.
 struct whole_url_form {
   bool has_whole_url = false;
-  std::string proxy_authorization;
+  std::string proxy_authorization, proxy_name;
 };
 
 /// How a connection is used.

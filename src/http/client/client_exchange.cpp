@@ -44,8 +44,7 @@ client_request& client_exchange::open_request() {
 }
 
 void client_exchange::take_for_finish() {
-  if (is_finishing_ || is_preparing_)
-    throw std::logic_error("http: the call was finished before");
+  if (is_finishing_ || is_preparing_) throw std::logic_error("http: the call was finished before");
   is_finishing_ = true;
 }
 
@@ -93,7 +92,7 @@ error_code client_exchange::check_proxy() {
   const bool is_refused = over != nullptr && over->form().has_whole_url &&
                           response().head().status() == status::proxy_authentication_required;
   if (!is_refused) return error_code();
-  failure_text_ = "it answered 407 Proxy Authentication Required";
+  failure_text_ = "the proxy " + over->form().proxy_name + ": it answered 407";
   attempt_->close();
   return client_error::proxy_refused;
 }

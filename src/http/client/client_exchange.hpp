@@ -110,7 +110,7 @@ class client_exchange {
   bool is_begun_ = false;      // its first operation has begun
   bool is_preparing_ = false;
   bool is_reported_ = false;
-  bool is_dropped_ = false;  // nobody can read any more
+  bool is_dropped_ = false;           // nobody can read any more
   beck::detail::seen_locals caller_;  // valid while the call is prepared
   std::int64_t began_at_ = 0, head_at_ = 0;
   time_point due_ = time_point::max();  // the end of call::time()

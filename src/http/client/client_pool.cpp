@@ -88,7 +88,7 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
 request_form tcp_connector::form(const origin& to) const {
   const proxy_place* const proxy = rules_ != nullptr ? rules_->find(to) : nullptr;
   if (proxy == nullptr || !takes_whole_urls(*proxy, to)) return {};
-  return {true, proxy->authorization};
+  return {true, proxy->authorization, proxy->name};
 }
 
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
@@ -191,7 +191,8 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
   const http::origin where(to);
   try {
     const request_form form = connector_->form(where);
-    const whole_url_form written{form.has_whole_url, std::string(form.proxy_authorization)};
+    const whole_url_form written{form.has_whole_url, std::string(form.proxy_authorization),
+                                 std::string(form.proxy_name)};
     auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect_timeout);
     auto got = co_await with_stop(stopping_.get_token(), std::move(connecting));
     result.error_ = got.error();

@@ -31,8 +31,8 @@ struct origin_pool {
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
 };
 
-/// The default connector: connects over TCP, to names with Happy Eyeballs, or through proxies. Error
-/// for https: no_tls, unless it has a layer for it.
+/// The default connector: connects over TCP, to names with Happy Eyeballs, or through proxies.
+/// Error for https: no_tls, unless it has a layer for it.
 class tcp_connector final : public connector {
  public:
   task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;

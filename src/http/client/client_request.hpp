@@ -96,7 +96,7 @@ struct client_request {
   field_lines fields;
   std::string upgrade;  ///< the protocol, if one is asked for
   unsigned redirects = 0;
-  duration time_limit;                          ///< of the call; 0: none
+  duration time_limit;                            ///< of the call; 0: none
   std::uint64_t response_bytes_max = UINT64_MAX;  ///< of the body, if below that of the client
 
  private:

@@ -9,6 +9,7 @@
 #include <beck/http/client_error.hpp>
 #include <beck/http/parser.hpp>
 #include <beck/net/connect_stream.hpp>
+#include <beck/net/socket_stream.hpp>
 
 #include "http/client/proxy_rules.hpp"
 
@@ -123,7 +124,8 @@ task<handshake_end> receive_response(byte_stream& from) {
   }
   const unsigned number = number_of(head.status());
   if (number > 299)
-    co_return end.refuse("it answered " + std::to_string(number) + ' ' + std::string(head.reason()));
+    co_return end.refuse("it answered " + std::to_string(number) + ' ' +
+                         std::string(head.reason()));
   if (head.bytes() != input.size()) co_return end.refuse("it sent bytes behind its response");
   co_return end;
 }
@@ -153,16 +155,15 @@ unsigned byte_at(const char* from, std::size_t at) noexcept {
 }
 
 std::string_view socks_reply_text(unsigned code) noexcept {
-  constexpr std::array<std::string_view, 9> texts = {
-      "",
-      "general failure",
-      "the connection is not allowed by its rules",
-      "the network is unreachable",
-      "the host is unreachable",
-      "the connection was refused",
-      "the time to live has expired",
-      "the command is not supported",
-      "the type of the address is not supported"};
+  constexpr std::array<std::string_view, 9> texts = {"",
+                                                     "general failure",
+                                                     "the connection is not allowed by its rules",
+                                                     "the network is unreachable",
+                                                     "the host is unreachable",
+                                                     "the connection was refused",
+                                                     "the time to live has expired",
+                                                     "the command is not supported",
+                                                     "the type of the address is not supported"};
   return code < texts.size() ? texts[code] : "an unknown failure";
 }
 
@@ -256,9 +257,15 @@ task<handshake_end> ask_socks(byte_stream& over, const proxy_place& proxy, const
 
 task<io_result<owned_stream>> connect_through(any_io_executor on, const proxy_place& proxy,
                                               const origin& to) {
-  auto connecting = ip::connect_stream(std::move(on), proxy.host, proxy.port);
+  auto connecting = ip::connect_stream(on, proxy.host, proxy.port);
   io_result<owned_stream> result = co_await std::move(connecting);
-  if (result.error() || takes_whole_urls(proxy, to)) co_return result;
+  if (result.error()) {
+    owned_stream none(new socket_stream(on));  // closed
+    std::string why = "the proxy " + proxy.name + " cannot be reached";
+    result.value_ = owned_stream(new refused_stream(std::move(none), std::move(why)));
+    co_return result;
+  }
+  if (takes_whole_urls(proxy, to)) co_return result;
   byte_stream& over = *result.value_;
   handshake_end end;
   if (proxy.kind == proxy_kind::http) {

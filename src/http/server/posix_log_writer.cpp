@@ -68,8 +68,7 @@ class signals_blocked {
 
 log_writer::log_writer(std::string_view path, std::size_t waiting_max, duration end_max)
     : path_(path), waiting_max_(waiting_max), end_max_(end_max), fd_(open_log(path_)) {
-  if (fd_ < 0)
-    throw io_error(error_code(-fd_, std::system_category()), "http::access_log", path);
+  if (fd_ < 0) throw io_error(error_code(-fd_, std::system_category()), "http::access_log", path);
   try {
     const signals_blocked for_the_writer;
     writer_ = std::thread([this] { run(); });

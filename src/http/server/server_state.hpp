@@ -71,9 +71,7 @@ class server_state {
   }
   /// Adds an observer, and owns it. Throws std::bad_alloc.
   void report_to(const callback<const exchange_record&>& one) { add(observers_, one); }
-  void report_to(const callback<const handshake_record&>& one) {
-    add(handshake_observers_, one);
-  }
+  void report_to(const callback<const handshake_record&>& one) { add(handshake_observers_, one); }
   /// Replaces the function for error pages, and owns the new one.
   void make_pages_with(const callback<error_page&>& function) noexcept {
     if (page_function_) page_function_->destroy();
