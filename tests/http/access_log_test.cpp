@@ -251,7 +251,8 @@ TEST_CASE("http log: a line that is longer than what may wait is lost, and no ot
   one.status = 200;
   log(one);
   http::access_log copy = log;
-  copy = copy;
+  const http::access_log& same = copy;
+  copy = same;
   one.thrown = std::make_exception_ptr(std::runtime_error(std::string(1000, 'x')));
   const http::access_log all(in.file("old"), {.format = log_format::json, .waiting_bytes = 100});
   all(one);

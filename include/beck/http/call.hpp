@@ -47,7 +47,7 @@ class [[nodiscard]] call_write : public op<call_write, void(error_code, std::siz
   }
   template <class Waiting>
   bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
-    note_caller(to_, environment);
+    detail::note_caller(to_, environment);
     return op::suspend_in(waiting, environment);
   }
 
@@ -74,7 +74,7 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client
   }
   template <class Waiting>
   bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
-    note_caller(of_, environment);
+    detail::note_caller(of_, environment);
     return op::suspend_in(waiting, environment);
   }
 

@@ -4,6 +4,8 @@
 // follows redirects only if the options say so, and has no cookies.
 #pragma once
 
+#include <beck/coro/task.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/http/call.hpp>
 #include <beck/http/call_record.hpp>
 #include <beck/http/callback.hpp>
@@ -11,11 +13,11 @@
 #include <beck/http/client_options.hpp>
 #include <beck/http/client_response.hpp>
 #include <beck/http/connector.hpp>
-#include <beck/http/pending.hpp>
 #include <beck/http/proxies.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace beck::http {
 
@@ -35,7 +37,14 @@ struct client_stats {
 
 namespace detail {
 struct client_handle;
-}
+
+/// A call that a function of client::before_call() prepares, and the work that it leaves.
+struct call_preparation {
+  call& what;
+  beck::detail::deferred_init<task<>>& left;
+};
+
+}  // namespace detail
 
 /// A client. Each call gets an idle connection to its origin, or a new one. At the limits of
 /// client_options calls wait, in their order. A call is sent once more if it fails on a connection
@@ -81,7 +90,15 @@ class client {
   /// Throws std::bad_alloc.
   template <class Function>
   void before_call(Function&& function) {
-    prepare_with(detail::callback<call&, pending>::of(static_cast<Function&&>(function)));
+    prepare_with(detail::callback<detail::call_preparation&>::of(
+        [prepare = std::decay_t<Function>(static_cast<Function&&>(function))](
+            detail::call_preparation& of) mutable {
+          if constexpr (std::is_void_v<decltype(prepare(of.what))>) {
+            prepare(of.what);
+          } else {
+            of.left.emplace(prepare(of.what));
+          }
+        }));
   }
   /// Calls `function(const call_record&)` for each call that has begun and ended: its response was
   /// read whole, or dropped, or the call has failed. Several functions are called in the order of
@@ -144,7 +161,7 @@ class client {
  private:
   friend class call;
 
-  void prepare_with(const detail::callback<call&, pending>& function);
+  void prepare_with(const detail::callback<detail::call_preparation&>& function);
   void report_to(const detail::callback<const call_record&>& function);
 
   detail::client_handle* state_;

@@ -7,7 +7,7 @@
 #include <beck/base/error.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
-#include <beck/io/byte_stream.hpp>
+#include <beck/io/stream_security.hpp>
 #include <beck/net/address.hpp>
 #include <beck/net/tcp.hpp>
 #include <cstdint>

@@ -12,7 +12,7 @@ class proxy_rules;
 }
 
 /// Which calls of a client go through which proxy:
-///   web.through(http::proxies().all("http://proxy.example:3128").except("localhost .corp.example"));
+///   web.through(http::proxies().all("http://proxy.example:3128").except(".corp.example"));
 /// A proxy is a URL: "http://proxy:3128" or "socks5://user:password@proxy:1080"; without a scheme
 /// it is an HTTP proxy; the default ports are 80 and 1080. User and password are percent-encoded.
 /// An HTTP proxy is asked for a tunnel (CONNECT) to https origins, and gets requests to http

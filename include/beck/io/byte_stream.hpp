@@ -12,6 +12,7 @@
 #include <beck/coro/task.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/io/buffer_lease.hpp>
+#include <beck/io/stream_security.hpp>
 
 namespace beck {
 
@@ -30,16 +31,6 @@ class const_buffer_span {
  private:
   const const_buffer* first_;
   std::size_t count_;
-};
-
-/// The result of the handshake of a layer, such as TLS. The texts are valid until the stream is
-/// destroyed.
-struct stream_security {
-  std::string_view version;      ///< such as "TLSv1.3"; empty without such a layer
-  std::string_view cipher;       ///< such as "TLS_AES_256_GCM_SHA384"
-  std::string_view protocol;     ///< that both sides have agreed on (ALPN); empty: none
-  std::string_view server_name;  ///< that the client has asked for (SNI); empty: none
-  bool is_resumed = false;       ///< an earlier session was resumed
 };
 
 /// A connected stream of bytes in both directions. At most one operation that receives and one that

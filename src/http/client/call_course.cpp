@@ -38,10 +38,11 @@ task<error_code> client_exchange::prepare() {
   is_preparing_ = true;
   try {
     for (std::size_t i = 0; i < pool_->before_calls().size(); ++i) {
-      pending left = pool_->before_calls()[i].call(shown);
-      if (left.is_finished()) continue;
-      task<> work = std::move(left).into_task();
-      auto done = co_await beck::detail::within(caller_, std::move(work));
+      beck::detail::deferred_init<task<>> left;
+      call_preparation preparation{shown, left};
+      pool_->before_calls()[i].call(preparation);
+      if (!left) continue;
+      auto done = co_await beck::detail::within(caller_, std::move(*left));
       if (done.error()) ec = done.error();
       if (ec) break;
     }

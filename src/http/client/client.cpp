@@ -255,7 +255,7 @@ void client::secure(stream_layer& with) noexcept { state_->pool->secure(with); }
 
 void client::through(const proxies& by) { state_->pool->through(*by.rules_); }
 
-void client::prepare_with(const detail::callback<call&, pending>& function) {
+void client::prepare_with(const detail::callback<detail::call_preparation&>& function) {
   state_->pool->prepare_with(function);
 }
 

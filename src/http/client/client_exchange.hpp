@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include <beck/coro/local_key.hpp>
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/ref_count.hpp>
 
+#include "coro/seen_locals.hpp"
 #include "http/client/client_attempt.hpp"
 #include "http/client/client_pool.hpp"
 #include "http/client/client_request.hpp"

@@ -82,9 +82,9 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   void connect_with(connector& how) noexcept { connector_ = &how; }
   void through(const proxy_rules& by) { tcp_.through(by); }
   /// See client::before_call() and client::on_finish(). Own the functions.
-  void prepare_with(const callback<call&, pending>& one) { add_callback(before_calls_, one); }
+  void prepare_with(const callback<call_preparation&>& one) { add_callback(before_calls_, one); }
   void report_to(const callback<const call_record&>& one) { add_callback(observers_, one); }
-  const std::vector<callback<call&, pending>>& before_calls() const noexcept {
+  const std::vector<callback<call_preparation&>>& before_calls() const noexcept {
     return before_calls_;
   }
   bool has_observer() const noexcept { return !observers_.empty(); }
@@ -135,7 +135,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   any_io_executor executor_;
   client_options bounds_;
   client_counters counters_;
-  std::vector<callback<call&, pending>> before_calls_;
+  std::vector<callback<call_preparation&>> before_calls_;
   std::vector<callback<const call_record&>> observers_;
   tcp_connector tcp_;
   connector* connector_ = &tcp_;
