@@ -328,6 +328,8 @@ def http(results):
         for peer in BECK:
             yield from ratio_check(results, target, case, f"{peer}-file", "nginx-file", limit)
     for peer in BECK:
+        yield from ratio_check(results, "middlewares", "1k", f"{peer}-middlewares", peer, 1.05)
+    for peer in BECK:
         key, rival = results.find("1k-1000", peer), results.find("1k-1000", "nginx")
         if key is not None and rival is not None:
             ratio = results.ratio(key, rival, metric="p999_us")

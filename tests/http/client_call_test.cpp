@@ -273,6 +273,74 @@ TEST_CASE("http client calls: the time of a call includes its preparation and it
   CHECK(w.client.stats().made == 1);
 }
 
+namespace {
+
+task<> write_as(http::client& web, std::string name, error_code& ec) {
+  http::call ask(web, http::method::post, "http://10.0.0.1/");
+  auto first = co_await user.with(std::move(name), ask.async_write_some(beck::buffer("a", 1)));
+  ec = first.error();
+  if (!ec) {
+    auto got = co_await ask.async_finish();
+    ec = got.error();
+  }
+}
+
+/// Writes until that fails.
+task<> write_without_end(http::call& to, error_code& ec) {
+  const std::string many(100'000, 'x');
+  while (!ec) {
+    auto sent = co_await beck::async_write(to, beck::buffer(many));
+    ec = sent.error();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("http client calls: the first write of a stream prepares its call, for its own caller") {
+  call_world w;
+  w.client.before_call([](http::call& c) -> task<> {
+    const std::string* const name = co_await user.get();
+    c.set("X-User", name != nullptr ? *name : "nobody");
+  });
+  w.server.will(ok("x"));
+  error_code ec;
+  co_spawn(w.far, write_as(w.client, "anna", ec), beck::detached);
+  w.world.run_for(5s);
+  CHECK(!ec);
+  REQUIRE(w.server.requests.size() == 1);
+  CHECK(contains(w.server.requests[0].head, "\r\nX-User: anna\r\n"));
+  CHECK(w.server.requests[0].body == "a");
+}
+
+TEST_CASE("http client calls: the time of a call ends a write that waits, and one for 100") {
+  call_world w;
+  ip::tcp::acceptor deaf(w.web, ip::tcp::endpoint(ip::tcp::v4(), 81));  // never reads
+  http::call stream(w.client, http::method::post, "http://10.0.0.1:81/");
+  stream.time(2s);
+  error_code ec;
+  co_spawn(w.far, write_without_end(stream, ec), beck::detached);
+  w.world.run_for(1900ms);
+  CHECK(!ec);
+  w.world.run_for(200ms);
+  CHECK(ec == http::client_error::call_late);
+  CHECK(w.client.stats().connections == 0);
+  CHECK(w.ended.size() == 1);
+  outcome& after = w.start(stream.async_finish());
+  w.world.run_for(1s);
+  CHECK(after.ec == http::client_error::call_late);
+  http::call asks(w.client, http::method::post, "http://10.0.0.1:81/");
+  asks.expect_continue().time(200ms);
+  outcome& late = w.start(asks.async_finish(beck::buffer("body", 4)));
+  w.world.run_for(300ms);
+  CHECK(late.ec == http::client_error::call_late);
+  http::call written(w.client, http::method::post, "http://10.0.0.1:81/");
+  written.expect_continue().time(200ms);
+  error_code waited;
+  co_spawn(w.far, write_without_end(written, waited), beck::detached);
+  w.world.run_for(300ms);
+  CHECK(waited == http::client_error::call_late);
+}
+
 TEST_CASE("http client calls: the body of a response has the limit of its call") {
   call_world w(1, {.bodies = {.body_bytes = 6}});
   const auto ask = [&](std::uint64_t limit) -> outcome& {

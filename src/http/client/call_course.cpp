@@ -57,7 +57,7 @@ task<error_code> client_exchange::prepare() {
   } catch (...) {
     ec = client_error::before_call_failed;
   }
-  shown.of_ = exchange_ref();
+  shown.of_ = exchange_ref();  // its end is not that of the call
   is_preparing_ = false;
   if (began_at_ == 0) began_at_ = began;
   set_due();  // one of them may have set another limit

@@ -170,7 +170,7 @@ call::call(client& by, std::string_view method, std::string_view url)
 }
 
 call::~call() {
-  if (of_ && !of_->is_finishing() && !of_->is_preparing()) of_->abandon();
+  if (of_ && !of_->is_finishing()) of_->abandon();
 }
 
 call& call::set(field f, std::string_view value) { return set(name_of(f), value); }

@@ -46,8 +46,6 @@ class client_exchange {
   /// Marks the request as finished by its call. Throws std::logic_error if it was.
   void take_for_finish();
   bool is_finishing() const noexcept { return is_finishing_; }
-  /// Returns whether a function of client::before_call() runs.
-  bool is_preparing() const noexcept { return is_preparing_; }
   /// Keeps what the waiting coroutine sees, for these functions.
   void note_caller(const beck::detail::scope& environment) noexcept {
     caller_ = beck::detail::seen_locals(environment);
@@ -108,7 +106,7 @@ class client_exchange {
   std::string failure_text_;   // of the stream
   bool is_finishing_ = false;  // the call has ended the request
   bool is_begun_ = false;      // its first operation has begun
-  bool is_preparing_ = false;
+  bool is_preparing_ = false;  // a function of client::before_call() runs
   bool is_reported_ = false;
   bool is_dropped_ = false;           // nobody can read any more
   beck::detail::seen_locals caller_;  // valid while the call is prepared
