@@ -296,7 +296,7 @@ BENCHES = {
                 "  once; connection: ab, a connection for each request, 4 KiB; file-1g: curl downloads 1 GiB.",
                 "beck parses strictly and keeps its limits; raw-epoll only looks for the end of a head.",
                 "nginx: one worker, return; nginx-file: sendfile and open_file_cache. beck-*-file: static_files.",
-                "beck-*-middlewares: the handler inside request_id, add_fields, at_most, rate_limit, same_origin, cors.",
+                "beck-*-middlewares: it inside request_id, add_fields, at_most, rate_limit, same_origin, cors.",
             ),
             ("us", 1e3),
             ("raw-epoll", "nginx", "nginx-file", "asio-epoll", "beast", "go"),
