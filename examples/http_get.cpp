@@ -2,11 +2,13 @@
 //
 // Gets URLs, all at once, over at most 8 connections to a server. Prints a line for each: status,
 // bytes and URL, or why there is no response. The bodies are read as streams and dropped.
-//   http_get [--roots FILE] URL...
-// https is verified against the system's roots, or those of the file.
+//   http_get [--roots FILE] [--proxies] URL...
+// https is verified against the system's roots, or those of the file. --proxies: goes through the
+// proxies that the environment names (http_proxy, https_proxy, no_proxy).
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/client.hpp>
+#include <beck/http/proxies.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/tls/client_context.hpp>
 #include <cstdio>
@@ -49,17 +51,25 @@ beck::task<bool> get(http::client& web, std::string url) {
 
 int main(int argc, char** argv) try {
   beck::tls::authorities roots;
-  const bool has_roots = argc > 2 && std::string_view(argv[1]) == "--roots";
-  if (has_roots) roots.file(argv[2]);
-  const int first = has_roots ? 3 : 1;
+  int first = 1;
+  const auto is_option = [&](const char* name) {
+    return first < argc && std::string_view(argv[first]) == name;
+  };
+  if (is_option("--roots") && argc > 2) {
+    roots.file(argv[2]);
+    first = 3;
+  }
+  const bool uses_proxies = is_option("--proxies");
+  if (uses_proxies) ++first;
   if (argc <= first) {
-    std::fprintf(stderr, "usage: http_get [--roots FILE] URL...\n");
+    std::fprintf(stderr, "usage: http_get [--roots FILE] [--proxies] URL...\n");
     return 2;
   }
   beck::tls::client_context trust(beck::tls::client_options().trust(roots));
   beck::io_context context;
   http::client web(context, {.redirects = 10});
   web.secure(trust);
+  if (uses_proxies) web.through(http::proxies::from_environment());
   int left = argc - first;
   bool all = true;
   for (int i = first; i < argc; ++i) {

@@ -6,6 +6,7 @@ set_source_files_properties(http/message/body_decoder.cpp PROPERTIES COMPILE_OPT
 beck_library(beck_http
   SOURCES
     http/client/body_reader.cpp
+    http/client/call_course.cpp
     http/client/client.cpp
     http/client/client_attempt.cpp
     http/client/client_connection.cpp
@@ -14,6 +15,9 @@ beck_library(beck_http
     http/client/client_pool.cpp
     http/client/client_request.cpp
     http/client/event_reader.cpp
+    http/client/posix_environment.cpp
+    http/client/proxies.cpp
+    http/client/proxy_connect.cpp
     http/client/received_response.cpp
     http/client/request_writer.cpp
     http/files/file_listing.cpp
@@ -45,6 +49,7 @@ beck_library(beck_http
     http/middlewares/add_fields.cpp
     http/middlewares/cross_origin.cpp
     http/middlewares/load_limits.cpp
+    http/server/access_log.cpp
     http/server/connection.cpp
     http/server/connection_port.cpp
     http/server/connection_room.cpp
@@ -67,6 +72,7 @@ beck_library(beck_http
     http/server/per_context.cpp
     http/server/phase_clock.cpp
     http/server/posix_listener.cpp
+    http/server/posix_log_writer.cpp
     http/server/request.cpp
     http/server/request_body.cpp
     http/server/request_id.cpp
@@ -76,14 +82,19 @@ beck_library(beck_http
     http/server/response_output.cpp
     http/server/response_side.cpp
     http/server/route.cpp
+    http/server/route_metrics.cpp
     http/server/route_table.cpp
     http/server/router.cpp
     http/server/run.cpp
     http/server/server.cpp
+    http/server/trace_context.cpp
     http/server/worker.cpp
   HEADERS
+    http/access_log.hpp
     http/body_decoder.hpp
     http/call.hpp
+    http/call_record.hpp
+    http/callback.hpp
     http/client.hpp
     http/client_error.hpp
     http/client_options.hpp
@@ -120,18 +131,21 @@ beck_library(beck_http
     http/parser.hpp
     http/per_context.hpp
     http/pending.hpp
+    http/proxies.hpp
     http/range.hpp
     http/refusal.hpp
     http/request.hpp
     http/request_id.hpp
     http/response.hpp
     http/route.hpp
+    http/route_metrics.hpp
     http/router.hpp
     http/server.hpp
     http/slot.hpp
     http/static_files.hpp
     http/status.hpp
     http/target.hpp
+    http/trace_context.hpp
     http/tunnel.hpp
     http/url.hpp
   PUBLIC beck

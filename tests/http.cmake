@@ -2,11 +2,13 @@
 # The tests of beck::http.
 beck_test(http_tests SOURCES
   http/accept_end_test.cpp
+  http/access_log_test.cpp
   http/begin_test.cpp
   http/listen_test.cpp
   http/listing_test.cpp
   http/memory_test.cpp
   http/per_context_test.cpp
+  http/route_metrics_test.cpp
   http/run_test.cpp
   http/service_manager_test.cpp
   http/static_files_test.cpp
@@ -15,6 +17,7 @@ beck_test(http_tests SOURCES
   http/before_head_test.cpp
   http/body_decoder_test.cpp
   http/client_body_test.cpp
+  http/client_call_test.cpp
   http/client_cost_test.cpp
   http/client_gone_test.cpp
   http/client_layer_test.cpp
@@ -61,6 +64,7 @@ beck_test(http_tests SOURCES
   http/parser_test.cpp
   http/peer_addresses_test.cpp
   http/problem_page_test.cpp
+  http/proxies_test.cpp
   http/proxy_test.cpp
   http/range_test.cpp
   http/record_test.cpp
@@ -70,6 +74,7 @@ beck_test(http_tests SOURCES
   http/server_test.cpp
   http/server_world_test.cpp
   http/target_test.cpp
+  http/trace_context_test.cpp
   http/tunnel_test.cpp
   http/url_test.cpp
   http/vectors_test.cpp

@@ -95,7 +95,7 @@ PURE_ROOMS = (("http", "message"), ("redis", "protocol"), ("redis", "session"))
 PURE_HEADERS = ("beck/io/buffer_lease.hpp", "beck/net/address_v4.hpp", "beck/net/address_v6.hpp")
 PROTOCOLS = ("http", "redis", "tls", "websocket")
 # The private headers of other layers that a protocol may include, besides those of base/.
-PROTOCOL_HEADERS = ("coro/task_completion.hpp",)
+PROTOCOL_HEADERS = ("coro/seen_locals.hpp", "coro/task_completion.hpp")
 # The names of beck::detail that a protocol may use. Whatever else it needs has to become public: people write protocols
 # outside of this tree, too.
 SEAM = set(
@@ -105,7 +105,8 @@ SEAM = set(
     # tables of states
     "advance any_but any_of transition_table "
     # operations, and coroutines that wait
-    "first_in inner_scope is_task launch loop_time result_handler scope scope_of stop_reason suspend_inside "
+    "first_in inner_scope is_task launch loop_time result_handler scope scope_of seen_locals stop_reason "
+    "suspend_inside "
     "task_completion waiter waiter_chain waiter_list within "
     # streams and buffers
     "adapted_stream buffer_container buffer_parts growing_container layered_stream make_lease single_buffer "

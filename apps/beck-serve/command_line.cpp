@@ -121,9 +121,11 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--access-log", asked.access_log,
                  "Append a line an exchange; - is standard output")
       ->type_name("FILE");
-  const std::map<std::string, log_format> formats = {{"combined", log_format::combined},
+  using beck::http::log_format;
+  const std::map<std::string, log_format> formats = {{"common", log_format::common},
+                                                     {"combined", log_format::combined},
                                                      {"json", log_format::json}};
-  app.add_option("--log-format", asked.format, "combined or json")
+  app.add_option("--log-format", asked.format, "common, combined or json")
       ->transform(CLI::CheckedTransformer(formats).description(""))
       ->type_name("FORMAT")
       ->default_str("combined");

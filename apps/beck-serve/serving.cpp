@@ -9,7 +9,7 @@
 
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/http/exchange_record.hpp>
+#include <beck/http/access_log.hpp>
 #include <beck/http/metrics.hpp>
 #include <beck/http/per_context.hpp>
 #include <beck/http/router.hpp>
@@ -17,7 +17,6 @@
 #include <beck/http/static_files.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/signal_set.hpp>
-#include <beck/io/system_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 #include <cerrno>
@@ -31,7 +30,6 @@
 #include <string_view>
 #include <utility>
 
-#include "access_log.hpp"
 #include "common/listening.hpp"
 #include "common/output.hpp"
 #include "failure.hpp"
@@ -69,48 +67,24 @@ void check_port(const tcp::endpoint& at) {
   if (ec) throw failure(fmt::format("cannot listen on {}: {}", text_of(at), ec.message()));
 }
 
-/// Returns the address of a client for the log.
-std::string client_text(const beck::ip::address& client) {
-  if (client.is_unspecified()) return "unix:";
-  return client.to_string();
-}
-
-/// Returns the other end of a connection for the log.
-std::string peer_text(const tcp::endpoint& peer) {
-  return peer.port() != 0 ? text_of(peer) : "unix:";
-}
-
-log_entry entry_of(const http::exchange_record& record, std::string_view client,
-                   std::string_view peer) {
-  log_entry entry;
-  entry.client = client;
-  entry.peer = peer;
-  if (record.request != nullptr) {
-    entry.method = record.request->method_text();
-    entry.target = record.request->target();
-    entry.minor_version = record.request->minor_version();
-    entry.referer = record.request->get(http::field::referer);
-    entry.user_agent = record.request->get(http::field::user_agent);
+/// Opens the access log. Throws failure.
+http::access_log open_log(const settings& asked) {
+  try {
+    return http::access_log(asked.access_log, {.format = asked.format});
+  } catch (const beck::io_error& failed) {
+    throw failure(errno_text("--access-log " + asked.access_log, failed.code().value()));
   }
-  entry.status = record.status;
-  entry.sent_bytes = record.response_bytes;
-  entry.received_bytes = record.request_bytes;
-  entry.time_ns = beck::system_now().nanoseconds();
-  entry.duration_ns = record.time.nanoseconds();
-  if (record.why != http::refusal::none) entry.refusal = http::text_of(record.why);
-  entry.cut = record.cut;
-  return entry;
 }
 
-log_entry entry_of(const http::handshake_record& record, std::string_view client,
-                   std::string_view peer) {
-  log_entry entry;
-  entry.client = client;
-  entry.peer = peer;
-  entry.time_ns = beck::system_now().nanoseconds();
-  entry.handshake = record.error.message();
-  if (!record.error_text.empty()) entry.handshake = std::string(record.error_text);
-  return entry;
+/// Writes the rest of the log, and says on standard error how many lines were lost, if any.
+void close_log(const http::access_log& log) {
+  log.close();
+  if (log.lost() == 0) return;
+  const int last = log.last_error().value();
+  const bool is_slow = last == 0 || last == ETIMEDOUT;
+  const std::string why = is_slow ? "the log is too slow" : errno_text("the last error", last);
+  beck_apps::say(
+      fmt::format("beck-serve: {} lines of the access log were lost; {}", log.lost(), why));
 }
 
 /// Makes the server of the files, and of its own counters if they are asked for. It will lie at
@@ -170,13 +144,9 @@ class program {
     listen();
     if (!asked.proxies.empty()) believe(asked.proxies);
     if (!asked.access_log.empty()) {
-      log_.emplace(asked.access_log, asked.format);
-      server_.on_finish([this](const http::exchange_record& r) {
-        log_->add(entry_of(r, client_text(r.client), peer_text(r.peer)));
-      });
-      server_.on_handshake_failed([this](const http::handshake_record& r) {
-        log_->add(entry_of(r, client_text(r.peer.address()), peer_text(r.peer)));
-      });
+      log_ = open_log(asked);
+      server_.on_finish(*log_);
+      server_.on_handshake_failed(*log_);
     }
   }
 
@@ -189,11 +159,13 @@ class program {
     const auto announce = [](void* self) {
       beck_apps::announce(fmt::format("listening: {}", static_cast<const program*>(self)->place()));
     };
-    return http::run(server_, {.contexts = asked_.workers,
-                               .drain_timeout = asked_.drain,
-                               .objects = {renewals},
-                               .on_listening = announce,
-                               .listening_data = this});
+    const int status = http::run(server_, {.contexts = asked_.workers,
+                                           .drain_timeout = asked_.drain,
+                                           .objects = {renewals},
+                                           .on_listening = announce,
+                                           .listening_data = this});
+    if (log_) close_log(*log_);
+    return status;
   }
 
  private:
@@ -246,7 +218,7 @@ class program {
 
   const settings& asked_;
   tcp::endpoint at_;
-  std::optional<access_log> log_;       // outlives what adds to it
+  std::optional<http::access_log> log_;
   std::unique_ptr<identity> identity_;  // outlives the server's connections
   http::server server_;
 };

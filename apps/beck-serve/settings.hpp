@@ -4,13 +4,12 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
+#include <beck/http/access_log.hpp>
 #include <beck/http/limits.hpp>
 #include <beck/http/static_files.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include "log_line.hpp"
 
 namespace beck_serve {
 
@@ -28,7 +27,7 @@ struct settings {
   beck::http::limits limits;
   std::string metrics;     // the path of the counters; empty: none
   std::string access_log;  // empty: none; "-": standard output
-  log_format format = log_format::combined;
+  beck::http::log_format format = beck::http::log_format::combined;
   std::size_t workers = 0;  // 0: one for each processor
   beck::duration drain = beck::duration(20'000'000'000);
 };

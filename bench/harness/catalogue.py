@@ -9,6 +9,7 @@ from .peers import (
     ENGINES,
     FACADE,
     HTTP_FILES,
+    HTTP_MIDDLEWARES,
     HTTP_HEADS,
     HTTP_SERVERS,
     LIBRARIES,
@@ -208,13 +209,15 @@ BENCHES = {
         Bench(
             "http_parse",
             "message",
-            "heads of requests, whole, 16 in a row, byte by byte; a chunked body; writing a head; finding a route",
+            "heads of requests, whole, 16 in a row, byte by byte; a chunked body; writing a head; routes; middlewares",
             200,
             cases(["head_37", "head_109", "head_703", "pipelined", "split"], HTTP_HEADS)
             + (
                 Case("chunked", ("beck", "llhttp")),
                 Case("head_writer", ("beck", "raw")),
                 Case("route", ("beck",)),
+                Case("middleware", ("beck",)),
+                Case("no_middleware", ("beck",)),
             ),
             (
                 "Every peer keeps method, target, and each field's name and value. beck also knows the common names,",
@@ -222,6 +225,7 @@ BENCHES = {
                 "split: the head of 109 bytes. chunked: 64 KiB in chunks of 256 bytes, with its head.",
                 "picohttpparser's decoder rewrites its input, so it takes no part in chunked.",
                 "route: a path of 20 to 33 bytes is decoded, and found among 100 patterns with its captures.",
+                "middleware: a handler inside 5 middlewares that do nothing, composed; no_middleware: without them.",
             ),
             rivals=("llhttp", "picohttpparser", "picohttpparser-native", "raw"),
         ),
@@ -280,7 +284,7 @@ BENCHES = {
             "HTTP servers on one CPU under wrk, ab and curl on another: CPU time of the server",
             500,
             (
-                Case("1k", HTTP_SERVERS + HTTP_FILES + ("asio-epoll", "beast", "go")),
+                Case("1k", HTTP_SERVERS + HTTP_MIDDLEWARES + HTTP_FILES + ("asio-epoll", "beast", "go")),
                 Case("1k-1000", HTTP_SERVERS + ("beast",)),
                 Case("64k", BECK + ("raw-epoll",) + HTTP_FILES),
                 Case("pipelined", HTTP_SERVERS),
@@ -292,6 +296,7 @@ BENCHES = {
                 "  once; connection: ab, a connection for each request, 4 KiB; file-1g: curl downloads 1 GiB.",
                 "beck parses strictly and keeps its limits; raw-epoll only looks for the end of a head.",
                 "nginx: one worker, return; nginx-file: sendfile and open_file_cache. beck-*-file: static_files.",
+                "beck-*-middlewares: it inside request_id, add_fields, at_most, rate_limit, same_origin, cors.",
             ),
             ("us", 1e3),
             ("raw-epoll", "nginx", "nginx-file", "asio-epoll", "beast", "go"),

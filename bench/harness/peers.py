@@ -34,6 +34,8 @@ PEERS = {
     # Of the benchmarks of HTTP servers (serving.py). nginx is no program of this folder; with `return`, with a file.
     "beck-uring-file": ("beck", ["--backend", "io_uring"]),
     "beck-epoll-file": ("beck", ["--backend", "epoll"]),
+    "beck-uring-middlewares": ("beck", ["--backend", "io_uring", "--form", "middlewares"]),
+    "beck-epoll-middlewares": ("beck", ["--backend", "epoll", "--form", "middlewares"]),
     "nginx": ("", []),
     "nginx-file": ("", []),
     "beast": ("beast", []),
@@ -59,6 +61,7 @@ PEERS = {
 }
 RING_PEERS = frozenset(
     "beck-uring beck-uring-eager beck-uring-poll beck-uring-prompt beck-uring-spin beck-uring-splice beck-uring-file"
+    " beck-uring-middlewares"
     " asio-uring facade-uring raw-uring raw-uring-lazy coroutine-uring".split()
 )
 BECK = ("beck-uring", "beck-epoll")
@@ -94,5 +97,6 @@ RESP_PARSERS = ("beck", "beck-value", "raw", "hiredis", "hiredis-objects", "boos
 RESP_SMALL = ("ok", "integers", "get_16", "mget_16", "stream", "map", "scalars")
 REDIS_CLIENTS = BECK + ("raw", "hiredis", "redis-benchmark")
 HTTP_SERVERS = BECK + ("raw-epoll", "nginx")
+HTTP_MIDDLEWARES = ("beck-uring-middlewares", "beck-epoll-middlewares")
 HTTP_FILES = ("beck-uring-file", "beck-epoll-file", "nginx-file")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")

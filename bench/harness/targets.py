@@ -30,6 +30,7 @@ GAP_US = 250
 UNMASKED_BYTES_PER_NS = 10  # at least
 FLOODED_GAP_US = 1000
 RESP_BULK_NS = 200
+MIDDLEWARES_NS = 5
 ALLOCATIONS_ASIDE = 0.001  # an operation: those of the start and the end of a run
 FORMATS = {
     "ratio": ratio_text,
@@ -251,13 +252,19 @@ def write_queue(results):
 def http_parse(results):
     """H7: at least three times as fast as llhttp; as picohttpparser, and 1.3 times as fast on a browser's head.
 
-    Routes: at most 50 ns."""
+    Routes: at most 50 ns. Five middlewares that do nothing: at most 5 ns, without an allocation."""
     for case in ("head_37", "head_109", "head_703", "pipelined"):
         yield from ratio_check(results, "H7", case, "beck", "llhttp", 1 / 3)
     for rival in ("picohttpparser", "picohttpparser-native"):
         for case, times in (("head_37", 1), ("head_109", 1), ("head_703", 1.3)):
             yield from ratio_check(results, "H7", case, "beck", rival, 1 / times)
     yield from time_check(results, "routes", "route", "beck", 50)
+    key, bare = results.find("middleware", "beck"), results.find("no_middleware", "beck")
+    if key is not None and bare is not None:
+        more = results.summary(key).median - results.summary(bare).median
+        yield Check("middlewares", "middleware: beck, beyond no_middleware", more, MIDDLEWARES_NS, "ns")
+        count = median(results.values(key, "allocations_per_op"))
+        yield Check("middlewares", "middleware: beck, allocations", count, ALLOCATIONS_ASIDE, "count")
 
 
 def resp(results):
@@ -320,6 +327,8 @@ def http(results):
     for target, case, limit in files:
         for peer in BECK:
             yield from ratio_check(results, target, case, f"{peer}-file", "nginx-file", limit)
+    for peer in BECK:
+        yield from ratio_check(results, "middlewares", "1k", f"{peer}-middlewares", peer, 1.05)
     for peer in BECK:
         key, rival = results.find("1k-1000", peer), results.find("1k-1000", "nginx")
         if key is not None and rival is not None:

@@ -63,6 +63,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_descriptor.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/io/stream_security.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
 #include <beck/io/timeout_lists.hpp>

@@ -32,6 +32,21 @@ beck::detail::fixed_text<100> session::peer_name() const {
   return name;
 }
 
+std::string_view session::protocol() const noexcept {
+  const unsigned char* name = nullptr;
+  unsigned bytes = 0;
+  SSL_get0_alpn_selected(engine_.ssl(), &name, &bytes);
+  return {reinterpret_cast<const char*>(name), bytes};
+}
+
+stream_security session::security() const noexcept {
+  const SSL* const ssl = engine_.ssl();
+  const char* const name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  return {SSL_get_version(ssl), SSL_get_cipher_name(ssl), protocol(),
+          name != nullptr ? std::string_view(name) : std::string_view(),
+          SSL_session_reused(ssl) == 1};
+}
+
 /// Continues the handshake. Bytes that follow it are decrypted at once: the answer to them is near,
 /// and takes the tickets along in its packet.
 void session::shake(const_buffer received) noexcept {

@@ -42,6 +42,10 @@ class session final {
   }
   /// As stream::peer().
   beck::detail::fixed_text<100> peer_name() const;
+  /// As stream::protocol().
+  std::string_view protocol() const noexcept;
+  /// As byte_stream::security(). Requires that the handshake has ended.
+  stream_security security() const noexcept;
   /// Closes the transport, which ends the operations under way. `says_end`: sends close_notify if
   /// there is room, so that the peer does not find the stream truncated.
   void close(bool says_end) noexcept;
@@ -105,6 +109,7 @@ class secure_stream final : public byte_stream {
   void close() noexcept override { of_->close(true); }
   std::string_view error_text() const noexcept override { return of_->engine().error_text(); }
   beck::detail::fixed_text<100> peer_name() const override { return of_->peer_name(); }
+  stream_security security() const noexcept override { return of_->security(); }
   beck::detail::stream_object& socket() noexcept override { return of_->transport().socket(); }
   bool is_plain() const noexcept override { return false; }
 

@@ -97,12 +97,7 @@ stream::~stream() {
 
 std::string_view stream::error_text() const noexcept { return of_->engine().error_text(); }
 
-std::string_view stream::protocol() const noexcept {
-  const unsigned char* name = nullptr;
-  unsigned bytes = 0;
-  SSL_get0_alpn_selected(of_->engine().ssl(), &name, &bytes);
-  return {reinterpret_cast<const char*>(name), bytes};
-}
+std::string_view stream::protocol() const noexcept { return of_->protocol(); }
 
 std::string_view stream::version() const noexcept {
   if (!of_->is_open()) return {};

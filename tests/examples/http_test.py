@@ -112,6 +112,16 @@ class HttpGet(unittest.TestCase):
                 self.assertEqual(done.returncode, 1)
 
 
+    def test_it_goes_through_a_proxy_if_it_is_told_to(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), origin() as (server, url):
+                environment = {"http_proxy": url, "HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "direct.example"}
+                done = programs_test.run("http_get", "--proxies", "http://origin.example/none", backend=backend,
+                                         environment=environment)
+                self.assertEqual(done.stdout, "404 300000 http://origin.example/none\n")  # the name is not looked up
+                self.assertEqual([path for path, _ in server.asked], ["http://origin.example/none"])
+
+
 class HttpsProxy(unittest.TestCase):
     """The proxy with TLS on both sides, each with an identity of its own."""
 

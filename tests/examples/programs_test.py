@@ -334,9 +334,9 @@ class Dump(unittest.TestCase):
         return len(done.stdout.splitlines())
 
 
-def run(name, *arguments, backend, **how):
-    """Runs an example to its end."""
-    environment = os.environ | {"BECK_BACKEND": backend}
+def run(name, *arguments, backend, environment=(), **how):
+    """Runs an example to its end, with more variables in its environment."""
+    environment = os.environ | {"BECK_BACKEND": backend} | dict(environment)
     command = [str(folder / name), *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, timeout=LIMIT_S, text=True, **how)
 

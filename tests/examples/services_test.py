@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the small HTTP services: a counter with a client of Redis for each context, a long poll.
+"""Runs the small HTTP services: a counter with a client of Redis for each context, a long poll, a site with a log.
 
 usage: services_test.py EXAMPLES_DIR [unittest options]
 """
@@ -111,6 +111,44 @@ class LongPoll(unittest.TestCase):
             with self.subTest(backend=backend), ExitStack() as stack:
                 _, port = self.start(stack, backend, 0)
                 self.assertEqual(self.status(self.wait(stack, port)), (204, ""))
+
+
+class ObservedSite(unittest.TestCase):
+    def lines(self, log, count):
+        while not log.exists() or log.read_text().count("\n") < count:
+            pass  # it is written soon
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    def test_each_request_is_in_the_log_and_in_the_metrics_of_its_route(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                log = folder / "log"
+                site, port = stack.enter_context(programs_test.program("observed_site", 0, log, backend=backend))
+                self.assertEqual(ask(port, "GET", "/squares/12"), (200, "144\n"))
+                self.assertEqual(ask(port, "GET", "/squares/x")[0], 404)
+                self.assertEqual(ask(port, "GET", "/.env")[0], 404)
+                lines = self.lines(log, 3)
+                self.assertEqual([(line["target"], line["status"], line.get("route")) for line in lines],
+                                 [("/squares/12", 200, "/squares/{number}"), ("/squares/x", 404, "/squares/{number}"),
+                                  ("/.env", 404, None)])
+                self.assertRegex(lines[0]["id"], "^[0-9a-f]{32}$")
+                status, text = ask(port, "GET", "/metrics")
+                self.assertEqual(status, 200)
+                count = "beck_http_request_duration_seconds_count"
+                for route, status in (("/squares/{number}", "2xx"), ("none", "4xx")):
+                    self.assertIn(f'\n{count}{{route="{route}",method="GET",status="{status}"}} 1\n', text)
+                self.assertIn("\nbeck_http_exchanges_total 3\n", text)
+                self.lines(log, 4)
+                log.rename(folder / "old")
+                site.send_signal(signal.SIGHUP)
+                while not log.exists():
+                    pass
+                self.assertEqual(ask(port, "GET", "/squares/3"), (200, "9\n"))
+                site.send_signal(signal.SIGTERM)
+                self.assertEqual(site.wait(LIMIT_S), 0)
+                self.assertEqual([line["target"] for line in self.lines(log, 1)], ["/squares/3"])
+                self.assertEqual(len(self.lines(folder / "old", 4)), 4)
 
 
 if __name__ == "__main__":

@@ -57,12 +57,13 @@ TEST_CASE("docs/http-client.md has the default and the name of each limit") {
 
 TEST_CASE("docs/http-client.md has a row for each error, and each has a text of its own") {
   constexpr const char* names[] = {
-      "bad_url",      "no_tls",           "too_many_waiting",   "connect_late",
-      "send_late",    "head_late",        "body_late",          "no_response",
-      "cut_short",    "too_many_interim", "too_many_redirects", "unexpected_upgrade",
-      "wrong_length", "connector_failed"};
+      "bad_url",           "no_tls",           "too_many_waiting",   "connect_late",
+      "send_late",         "head_late",        "body_late",          "no_response",
+      "cut_short",         "too_many_interim", "too_many_redirects", "unexpected_upgrade",
+      "wrong_length",      "connector_failed", "call_late",          "proxy_refused",
+      "before_call_failed"};
   constexpr std::size_t errors = std::size(names);
-  static_assert(errors == static_cast<std::size_t>(http::client_error::connector_failed));
+  static_assert(errors == static_cast<std::size_t>(http::client_error::before_call_failed));
   const auto rows = beck::test::rows_of(BECK_HTTP_CLIENT_PAGE, "| `client_error` |");
   REQUIRE(rows.size() == errors);
   for (std::size_t i = 0; i < errors; ++i) {

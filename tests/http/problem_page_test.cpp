@@ -5,6 +5,7 @@
 #include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,4 +80,22 @@ CONFORMANCE("http: each request has an id, which a client may choose if it is ha
   }
   CHECK(s.ask("bad\r\n\r\n").at(0).body == "page of ");
   CHECK(ids.back().empty());
+}
+
+CONFORMANCE("http: each request has an id of its own, also those of one connection") {
+  std::set<std::string> ids;
+  http::router site;
+  site.use(http::request_id()).get("/", [&ids](http::request& q, http::response& r) {
+    ids.emplace(q.id());
+    r.send();
+  });
+  served s(site);
+  std::string asked;
+  for (int i = 0; i < 99; ++i) asked += get("/");
+  s.ask(asked + last_get("/"));
+  CHECK(ids.size() == 100);
+  for (const std::string& id : ids) {
+    CHECK(id.size() == 32);
+    CHECK(id.find_first_not_of("0123456789abcdef") == std::string::npos);
+  }
 }

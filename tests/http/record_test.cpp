@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Records of exchanges, and the texts of refusals, which name the limit.
+#include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 
 #include <beck/io/generic_stream.hpp>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "http/served.hpp"
+#include "http/server_site.hpp"
 #include "support/conformance.hpp"
 
 using namespace beck::http::test;
@@ -283,4 +285,56 @@ CONFORMANCE_ON(beck::test::kernel, "http: the time of a record counts a handler 
   }
   REQUIRE(all.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) CHECK(all[i].record.time.nanoseconds() >= took[i]);
+}
+
+CONFORMANCE("http: a record has the route, the protocol, and the number on its connection") {
+  std::vector<std::string> all;
+  http::router inner, site;
+  inner.get("/{id}", say_path);
+  site.mount("/rows", inner).get("/", say_path).otherwise(say_path);
+  served s(site);
+  s.server.on_finish([&](const http::exchange_record& one) {
+    all.push_back(std::string(one.route) + ' ' + std::to_string(one.number));
+    CHECK(one.protocol == "HTTP/1.1");
+    CHECK(one.security.version.empty());
+    CHECK(!one.security.is_resumed);
+  });
+  s.ask(get("/rows/1") + get("/") + get("/else") + "PUT / HTTP/1.1\r\nHost: a\r\n\r\n" + get("/") +
+        "bad\r\n\r\n");
+  s.ask(last_get("/rows/2"));
+  CHECK(all ==
+        std::vector<std::string>{"/rows/{id} 1", "/ 2", " 3", " 4", "/ 5", " 6", "/rows/{id} 1"});
+}
+
+TEST_CASE("http worlds: a record says when the response began, and when its handler ended") {
+  const auto slow = [](http::request& q, http::response& r) -> task<> {
+    if (q.path() == "/none") throw std::runtime_error("no");
+    beck::steady_timer timer(q.get_executor(), 2s);
+    beck::ignore(co_await timer.async_wait());
+    if (q.path() == "/whole") r.send("whole");
+    if (q.path() == "/parts") beck::ignore(co_await r.async_flush());
+    timer.expires_after(3s);
+    beck::ignore(co_await timer.async_wait());
+  };
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    std::vector<http::exchange_record> all;
+    site s(slow, http::limits(), seed);
+    s.server.on_finish([&](const http::exchange_record& one) { all.push_back(one); });
+    s.start(get("/parts") + get("/whole") + get("/silent") + get("/none") + "bad\r\n\r\n", 60s);
+    REQUIRE(all.size() == 5);
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      CHECK(all[i].time >= beck::duration::seconds(5));
+      CHECK(all[i].time < beck::duration::seconds(6));
+    }
+    for (const std::size_t i : {0U, 1U}) {
+      CHECK(all[i].first_byte >= beck::duration::seconds(2));
+      CHECK(all[i].first_byte < beck::duration::seconds(3));
+    }
+    CHECK(all[2].status == 500);  // it begins when its handler has ended
+    CHECK(all[2].first_byte >= beck::duration::seconds(5));
+    CHECK(all[2].first_byte <= all[2].time);
+    CHECK(all[3].first_byte < beck::duration::seconds(1));
+    CHECK(all[4].first_byte == beck::duration::zero());
+  }
 }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <beck/beck.hpp>
+#include <beck/http/access_log.hpp>
 #include <beck/http/client.hpp>
 #include <beck/http/conditions.hpp>
 #include <beck/http/content_coding.hpp>
@@ -125,6 +126,7 @@ BECK_TEST_NAME(make_port);
 BECK_TEST_NAME(match_tags);
 BECK_TEST_NAME(may_be_sent);
 BECK_TEST_NAME(media_type_of);
+BECK_TEST_NAME(append_log_line);
 BECK_TEST_NAME(metrics_text);
 BECK_TEST_NAME(name_of);
 BECK_TEST_NAME(now);
@@ -276,6 +278,8 @@ BECK_TEST_CALL(beck::http, is_same_origin, some<const beck::http::url>(),
 BECK_TEST_CALL(beck::http, match_tags, text(), some<const beck::http::entity_tag>(),
                beck::http::tag_comparison::weak);
 BECK_TEST_CALL(beck::http, media_type_of, text());
+BECK_TEST_CALL(beck::http, append_log_line, made<std::string&>(), beck::http::log_format::json,
+               some<const beck::http::exchange_record>(), beck::system_time_point());
 BECK_TEST_CALL(beck::http, metrics_text, some<const beck::http::server_stats>());
 BECK_TEST_CALL(beck::http, name_of, beck::http::method::get);
 BECK_TEST_CALL(beck::http, name_of, beck::http::field::host);

@@ -185,6 +185,34 @@ CONFORMANCE("https: a handler reads the name in the certificate of its client") 
   CHECK(body == "client: client seven");
 }
 
+CONFORMANCE("https: a record has the result of the handshake, of a resumed one, too") {
+  struct seen_security {
+    std::string version, cipher, name;
+    bool is_resumed;
+  };
+  std::vector<seen_security> all;
+  https h(echo_body);
+  h.server.on_finish([&](const http::exchange_record& one) {
+    const beck::stream_security& s = one.security;
+    all.push_back(
+        {std::string(s.version), std::string(s.cipher), std::string(s.server_name), s.is_resumed});
+  });
+  std::string text;
+  const std::string request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  for (int i = 0; i < 2; ++i) h.run(ask_once(h, request, false, text));
+  std::string body;
+  h.run(get(h, "/", body));  // 127.0.0.1: an address is no name
+  REQUIRE(all.size() == 3);
+  for (const seen_security& one : all) {
+    CHECK(one.version == "TLSv1.3");
+    CHECK(one.cipher.starts_with("TLS_"));
+  }
+  CHECK(all[0].name == "example.com");
+  CHECK(!all[0].is_resumed);
+  CHECK(all[1].is_resumed);
+  CHECK(all[2].name.empty());
+}
+
 CONFORMANCE("https: a call that fails says which name was expected") {
   https h(echo_body);
   h.run([](https& s) -> task<> {

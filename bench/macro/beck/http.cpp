@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The HTTP service with beck::http: a function as the handler. --form coroutine: a coroutine
-// instead. --file: static_files, for its folder.
+// instead; middlewares: the function as a route of a router with six middlewares around it.
+// --file: static_files, for its folder.
 #include <beck/coro/co_spawn.hpp>
+#include <beck/http/middlewares.hpp>
+#include <beck/http/request_id.hpp>
+#include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 #include <beck/http/static_files.hpp>
 #include <beck/io/io_context.hpp>
@@ -45,6 +49,18 @@ struct fixed_response_task {
   }
 };
 
+/// What a site has around its handlers; each of them lets the requests of the benchmark pass.
+http::router guarded(const fixed_response& response) {
+  http::router site;
+  site.use(
+      http::request_id(),
+      http::add_fields({{"X-Content-Type-Options", "nosniff"}, {"Referrer-Policy", "same-origin"}}),
+      http::at_most(100'000), http::rate_limit(1e9, 1'000'000), http::same_origin(),
+      http::cors(http::cors_options().origin("https://app.example")));
+  site.otherwise(response);
+  return site;
+}
+
 template <class Handler>
 void serve(beck::io_context& context, const Handler& handler) {
   http::server server(handler);
@@ -67,6 +83,8 @@ int main(int argc, char** argv) {
       const auto kept = beck::duration(60'000'000'000);  // as long as nginx keeps them
       serve(context, http::static_files(s.file.substr(0, s.file.rfind('/')),
                                         http::file_options().keep_open(kept)));
+    } else if (s.form == "middlewares") {
+      serve(context, guarded(response));
     } else if (s.form == "coroutine") {
       serve(context, fixed_response_task{response});
     } else {

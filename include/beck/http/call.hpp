@@ -5,12 +5,15 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/base/duration.hpp>
 #include <beck/http/client_response.hpp>
 #include <beck/http/field.hpp>
 #include <beck/http/method.hpp>
 #include <beck/run/op.hpp>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <string_view>
 
 namespace beck::http {
@@ -18,6 +21,10 @@ namespace beck::http {
 class client;
 
 namespace detail {
+
+/// Lets the functions of client::before_call() see the values of the coroutine that waits in
+/// `environment`.
+void note_caller(const exchange_ref& of, const beck::detail::scope& environment) noexcept;
 
 /// The operation of call::async_write_some().
 class [[nodiscard]] call_write : public op<call_write, void(error_code, std::size_t)> {
@@ -33,6 +40,16 @@ class [[nodiscard]] call_write : public op<call_write, void(error_code, std::siz
   any_io_executor get_executor() const noexcept;
   bool ready();
   void initiate(handler done);
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend_in(coroutine, beck::detail::scope_of(coroutine, at));
+  }
+  template <class Waiting>
+  bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
+    detail::note_caller(to_, environment);
+    return op::suspend_in(waiting, environment);
+  }
 
  private:
   exchange_ref to_;
@@ -50,6 +67,16 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client
 
   any_io_executor get_executor() const noexcept;
   void initiate(handler done);
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend_in(coroutine, beck::detail::scope_of(coroutine, at));
+  }
+  template <class Waiting>
+  bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
+    detail::note_caller(of_, environment);
+    return op::suspend_in(waiting, environment);
+  }
 
  private:
   exchange_ref of_;
@@ -105,6 +132,14 @@ class call {
   /// character or a byte above 0x7E it is no target: the call ends with bad_url. A redirect is
   /// resolved against it. Throws std::logic_error if the head was sent.
   call& target(std::string_view text);
+  /// Limits the time of the whole call: from its first operation on, with the wait for a
+  /// connection, redirects and the body of the response. Error beyond it: client_error::call_late,
+  /// of the operation that waits then. 0 or less: no limit, the default. Throws std::logic_error if
+  /// the head was sent.
+  call& time(duration limit);
+  /// Limits the body of the response, instead of client_options::bodies. Error beyond it:
+  /// refusal::body_too_long. Throws std::logic_error if the head was sent.
+  call& body_limit(std::uint64_t bytes);
   /// Ends the connection after this call. Throws std::logic_error if the head was sent.
   call& close();
 
@@ -149,6 +184,10 @@ class call {
   any_io_executor get_executor() const noexcept;
 
  private:
+  friend class detail::client_exchange;
+
+  explicit call(detail::exchange_ref of) noexcept : of_(static_cast<detail::exchange_ref&&>(of)) {}
+
   detail::exchange_ref of_;
 };
 

@@ -4,14 +4,20 @@
 // follows redirects only if the options say so, and has no cookies.
 #pragma once
 
+#include <beck/coro/task.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/http/call.hpp>
+#include <beck/http/call_record.hpp>
+#include <beck/http/callback.hpp>
 #include <beck/http/client_error.hpp>
 #include <beck/http/client_options.hpp>
 #include <beck/http/client_response.hpp>
 #include <beck/http/connector.hpp>
+#include <beck/http/proxies.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace beck::http {
 
@@ -31,7 +37,14 @@ struct client_stats {
 
 namespace detail {
 struct client_handle;
-}
+
+/// A call that a function of client::before_call() prepares, and the work that it leaves.
+struct call_preparation {
+  call& what;
+  beck::detail::deferred_init<task<>>& left;
+};
+
+}  // namespace detail
 
 /// A client. Each call gets an idle connection to its origin, or a new one. At the limits of
 /// client_options calls wait, in their order. A call is sent once more if it fails on a connection
@@ -62,6 +75,39 @@ class client {
   /// Makes the connections of later calls with `how` instead of TCP and of secure(). It must
   /// outlive the client.
   void connect_with(connector& how) noexcept;
+
+  /// Makes the connections of later calls through proxies, unless connect_with() says otherwise.
+  /// Copies the rules. Connections that are open are kept: see close_idle(). Throws std::bad_alloc.
+  void through(const proxies& by);
+
+  /// Calls `function(call&)` for each call before it connects, to set fields such as traceparent,
+  /// or a token. It returns nothing, or a task<>, which is awaited; that sees the coroutine-local
+  /// values (local_key) of the coroutine that awaits the call. Several functions are called in the
+  /// order of this function. It may use call::set(), add(), time(), body_limit() and the like. A
+  /// call that begins with a write has them before its first write connects. A redirect or a retry
+  /// does not call it again. An exception ends the call with its error_code, or with
+  /// client_error::before_call_failed. Copied or moved into the client; before the first call.
+  /// Throws std::bad_alloc.
+  template <class Function>
+  void before_call(Function&& function) {
+    prepare_with(detail::callback<detail::call_preparation&>::of(
+        [prepare = std::decay_t<Function>(static_cast<Function&&>(function))](
+            detail::call_preparation& of) mutable {
+          if constexpr (std::is_void_v<decltype(prepare(of.what))>) {
+            prepare(of.what);
+          } else {
+            of.left.emplace(prepare(of.what));
+          }
+        }));
+  }
+  /// Calls `function(const call_record&)` for each call that has begun and ended: its response was
+  /// read whole, or dropped, or the call has failed. Several functions are called in the order of
+  /// this function. It must not throw, and not destroy the client. Copied or moved into the client;
+  /// before the first call. Throws std::bad_alloc.
+  template <class Function>
+  void on_finish(Function&& function) {
+    report_to(detail::callback<const call_record&>::of(static_cast<Function&&>(function)));
+  }
 
   /// Gets a URL. Completes with (error_code, client_response), errors and cancellation as
   /// call::async_finish(). `url` is copied. Throws std::bad_alloc.
@@ -114,6 +160,9 @@ class client {
 
  private:
   friend class call;
+
+  void prepare_with(const detail::callback<detail::call_preparation&>& function);
+  void report_to(const detail::callback<const call_record&>& function);
 
   detail::client_handle* state_;
 };

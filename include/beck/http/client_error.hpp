@@ -26,6 +26,9 @@ enum class client_error : int {
   unexpected_upgrade,  ///< 101, and the call did not ask for it
   wrong_length,        ///< the body was shorter than call::content_length()
   connector_failed,    ///< the connector threw an exception that is no system_error
+  call_late,           ///< the call took longer than call::time()
+  proxy_refused,       ///< a proxy refused; client_response::error_text() has its status
+  before_call_failed,  ///< client::before_call() threw an exception that is no system_error
 };
 
 /// Returns the category of client_error. The late ones compare equal to errc::timed_out;

@@ -22,6 +22,17 @@ struct origin {
   std::string_view host;  ///< an IPv6 address without its brackets
 };
 
+/// How requests are written.
+struct request_form {
+  /// The target of a request is its whole URL: "GET http://example.com/a HTTP/1.1". A response with
+  /// 407 is then an error, client_error::proxy_refused.
+  bool has_whole_url = false;
+  /// The value of Proxy-Authorization; empty: none.
+  std::string_view proxy_authorization;
+  /// The name of the proxy in error texts.
+  std::string_view proxy_name;
+};
+
 /// Opens connections. Thread: that of the client's context. Lifetime: outlives the client.
 class connector {
  public:
@@ -35,6 +46,13 @@ class connector {
   /// client_error::no_tls. The caller limits the time, and cancels the task through its scope. An
   /// exception ends the call with its error_code, or with client_error::connector_failed.
   virtual task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) = 0;
+  /// Returns how requests are written to the streams that connect() opens to `to`: for a proxy that
+  /// serves requests, instead of tunnels. The texts live as long as the connector. Default: as to
+  /// an origin.
+  virtual request_form form(const origin& to) const {
+    static_cast<void>(to);
+    return {};
+  }
 };
 
 }  // namespace beck::http

@@ -6,6 +6,7 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/http/callback.hpp>
 #include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
@@ -47,25 +48,6 @@ namespace detail {
 
 struct server_handle;
 class serving_program;
-
-/// A function of the program that takes an argument, such as a reference to a record.
-template <class Argument>
-struct server_callback {
-  void* object = nullptr;
-  void (*function)(void* object, Argument argument) = nullptr;
-  void (*deleter)(void* object) noexcept = nullptr;
-
-  void call(Argument argument) const { function(object, argument); }
-  void destroy() const noexcept { deleter(object); }
-  /// Returns one with `given` inside.
-  template <class Function>
-  static server_callback of(Function&& given) {
-    using kept = std::decay_t<Function>;
-    return {new kept(static_cast<Function&&>(given)),
-            [](void* self, Argument argument) { (*static_cast<kept*>(self))(argument); },
-            [](void* self) noexcept { delete static_cast<kept*>(self); }};
-  }
-};
 
 }  // namespace detail
 
@@ -135,7 +117,7 @@ class server {
   /// the server; it must not throw, and not block. Default: none. Throws std::bad_alloc.
   template <class Function>
   void on_finish(Function&& function) {
-    using callback = detail::server_callback<const exchange_record&>;
+    using callback = detail::callback<const exchange_record&>;
     report_to(callback::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(error_page&)`, see error_page.hpp, for each response with an error that the
@@ -149,13 +131,13 @@ class server {
   /// Default: none, so each has the library's text, as text/plain. Throws std::bad_alloc.
   template <class Function>
   void on_error_page(Function&& function) {
-    make_pages_with(detail::server_callback<error_page&>::of(static_cast<Function&&>(function)));
+    make_pages_with(detail::callback<error_page&>::of(static_cast<Function&&>(function)));
   }
   /// Calls `function(const handshake_record&)` for each handshake of a layer that has failed; else
   /// as on_finish().
   template <class Function>
   void on_handshake_failed(Function&& function) {
-    using callback = detail::server_callback<const handshake_record&>;
+    using callback = detail::callback<const handshake_record&>;
     report_to(callback::of(static_cast<Function&&>(function)));
   }
 
@@ -186,9 +168,9 @@ class server {
   server_stats stats() const noexcept;
 
  private:
-  void report_to(const detail::server_callback<const exchange_record&>& observer);
-  void report_to(const detail::server_callback<const handshake_record&>& observer);
-  void make_pages_with(const detail::server_callback<error_page&>& function) noexcept;
+  void report_to(const detail::callback<const exchange_record&>& observer);
+  void report_to(const detail::callback<const handshake_record&>& observer);
+  void make_pages_with(const detail::callback<error_page&>& function) noexcept;
   friend class detail::serving_program;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
   void listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family);

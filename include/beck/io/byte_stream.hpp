@@ -12,6 +12,7 @@
 #include <beck/coro/task.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/io/buffer_lease.hpp>
+#include <beck/io/stream_security.hpp>
 
 namespace beck {
 
@@ -96,6 +97,8 @@ class byte_stream {
   /// Returns whether the bytes of the stream are those of the socket, so that the kernel may send
   /// them from a file.
   virtual bool is_plain() const noexcept = 0;
+  /// Returns the result of the handshake of a layer. Requires that there is one: !is_plain().
+  virtual stream_security security() const noexcept { return {}; }
 
  private:
   void set_socket_option(int level, int name, const void* value, std::size_t bytes,

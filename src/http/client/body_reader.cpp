@@ -20,8 +20,10 @@ constexpr double body_ns_per_second = 1e9;
 
 }  // namespace
 
-void body_reader::begin(const head& of) noexcept {
-  decoder_ = body_decoder(of, bounds_.bodies);
+void body_reader::begin(const head& of, std::uint64_t limit) noexcept {
+  body_limits bounds = bounds_.bodies;
+  if (limit != UINT64_MAX) bounds.body_bytes = limit;
+  decoder_ = body_decoder(of, bounds);
   framing_ = of.framing();
 }
 

@@ -21,14 +21,16 @@ class body_reader {
  public:
   explicit body_reader(const client_options& bounds) noexcept : bounds_(bounds) {}
 
-  /// Begins with the body behind a head.
-  void begin(const head& of) noexcept;
+  /// Begins with the body behind a head. `limit`: of its bytes; UINT64_MAX: that of the client.
+  void begin(const head& of, std::uint64_t limit) noexcept;
   /// Returns whether the end of the body was decoded; data of it may still lie in the input.
   bool is_done() const noexcept { return decoder_.is_done(); }
   /// Returns whether decoded data lies in the input.
   bool has_data() const noexcept { return data_bytes_ != 0; }
   /// Returns the number of bytes of data that are to come, as far as it is known.
   std::uint64_t known_bytes() const noexcept { return decoder_.known_bytes(); }
+  /// Returns the number of bytes of data that were decoded.
+  std::uint64_t bytes() const noexcept { return decoder_.bytes(); }
   /// Returns why the body was refused.
   refusal reason() const noexcept { return decoder_.reason(); }
   /// Returns whether the body may end with the input, and ends it.

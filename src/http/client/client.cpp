@@ -94,6 +94,10 @@ void response_read_all::initiate(handler done) {
   co_spawn(executor, client_exchange::read_all(from_, limit_), task_completion(std::move(done)));
 }
 
+void note_caller(const exchange_ref& of, const beck::detail::scope& environment) noexcept {
+  of->note_caller(environment);
+}
+
 any_io_executor call_write::get_executor() const noexcept { return to_->executor(); }
 
 bool call_write::ready() {
@@ -211,6 +215,16 @@ call& call::target(std::string_view text) {
   return *this;
 }
 
+call& call::time(duration limit) {
+  of_->open_request().time_limit = limit;
+  return *this;
+}
+
+call& call::body_limit(std::uint64_t bytes) {
+  of_->open_request().response_bytes_max = bytes;
+  return *this;
+}
+
 call& call::close() {
   of_->open_request().closes = true;
   return *this;
@@ -238,6 +252,16 @@ client::~client() {
 }
 
 void client::secure(stream_layer& with) noexcept { state_->pool->secure(with); }
+
+void client::through(const proxies& by) { state_->pool->through(*by.rules_); }
+
+void client::prepare_with(const detail::callback<detail::call_preparation&>& function) {
+  state_->pool->prepare_with(function);
+}
+
+void client::report_to(const detail::callback<const call_record&>& function) {
+  state_->pool->report_to(function);
+}
 
 void client::connect_with(connector& how) noexcept { state_->pool->connect_with(how); }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/event.hpp>
@@ -19,6 +20,12 @@
 #include "http/client/client_place.hpp"
 
 namespace beck::http::detail {
+
+/// How requests are written; see request_form.
+struct whole_url_form {
+  bool has_whole_url = false;
+  std::string proxy_authorization, proxy_name;
+};
 
 /// How a connection is used.
 enum class connection_use : std::uint8_t {
@@ -39,6 +46,10 @@ class client_connection final : public std::enable_shared_from_this<client_conne
 
   /// Starts the coroutine that receives. Throws std::bad_alloc.
   void start();
+
+  /// Sets how requests are written to it.
+  void write_as(const whole_url_form& form) { form_ = form; }
+  const whole_url_form& form() const noexcept { return form_; }
 
   // --- sending
   beck::byte_queue& out() noexcept { return out_; }
@@ -101,6 +112,7 @@ class client_connection final : public std::enable_shared_from_this<client_conne
   std::uint64_t sent_at_check_ = 0;
   steady_timer send_timer_;
   auto_reset_event sent_;
+  whole_url_form form_;
   duration idle_time_;
   error_code send_error_;
   connection_use use_ = connection_use::busy;

@@ -41,6 +41,12 @@ class client_category_type final : public std::error_category {
         return "Less was written than call::content_length() has promised";
       case client_error::connector_failed:
         return "The connector threw an exception";
+      case client_error::call_late:
+        return "The call took longer than call::time() allows";
+      case client_error::proxy_refused:
+        return "The proxy refused the call";
+      case client_error::before_call_failed:
+        return "A function of client::before_call() threw an exception";
     }
     return "Unknown error " + std::to_string(value);
   }
@@ -50,6 +56,7 @@ class client_category_type final : public std::error_category {
       case client_error::send_late:
       case client_error::head_late:
       case client_error::body_late:
+      case client_error::call_late:
         return std::errc::timed_out;
       case client_error::no_response:
       case client_error::cut_short:
@@ -62,6 +69,8 @@ class client_category_type final : public std::error_category {
       case client_error::unexpected_upgrade:
       case client_error::wrong_length:
       case client_error::connector_failed:
+      case client_error::proxy_refused:
+      case client_error::before_call_failed:
         break;
     }
     return {value, *this};

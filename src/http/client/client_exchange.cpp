@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/http/client_error.hpp>
 
 namespace beck::http::detail {
@@ -37,13 +38,13 @@ client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_vi
 }
 
 client_request& client_exchange::open_request() {
-  if (attempt_->output().is_begun() || is_finishing_)
+  if (attempt_->output().is_begun() || (is_finishing_ && !is_preparing_))
     throw std::logic_error("http: the head of the request was sent");
   return request_;
 }
 
 void client_exchange::take_for_finish() {
-  if (is_finishing_) throw std::logic_error("http: the call was finished before");
+  if (is_finishing_ || is_preparing_) throw std::logic_error("http: the call was finished before");
   is_finishing_ = true;
 }
 
@@ -54,17 +55,46 @@ task<error_code> client_exchange::run(exchange_ref self) {
   const operation_turn turn(x, call_operation::finish);
   error_code ec;
   if (!turn.is_taken()) ec = error::already_started;  // a write is under way, which ends, too
-  for (bool again = !ec; again;) {
-    ec = co_await x.make_attempt();
-    if (!ec) x.decode();  // a body of no bytes gives the connection back
-    again = !ec && x.redirect(ec);
+  if (!ec && !x.is_begun_) {
+    x.begin_clock();
+    if (x.has_to_prepare()) ec = co_await x.in_time(x.prepare());
+  }
+  if (!ec && x.is_limited()) {
+    ec = co_await x.in_time(x.make_attempts());
+  } else if (!ec) {
+    ec = co_await x.make_attempts();
   }
   if (ec) {
     x.fail(ec);
   } else {
     x.pool_->counters().responses.add();
+    x.note_head();
+  }
+  x.report_end();
+  co_return ec;
+}
+
+/// Requests and responses, up to the head of the one that is the result.
+task<error_code> client_exchange::make_attempts() {
+  error_code ec;
+  for (bool again = true; again;) {
+    ec = co_await make_attempt();
+    if (!ec) ec = check_proxy();
+    if (!ec) decode();  // a body of no bytes gives the connection back
+    again = !ec && redirect(ec);
   }
   co_return ec;
+}
+
+/// Returns the error of a proxy that wants credentials: its response is none of the origin.
+error_code client_exchange::check_proxy() {
+  const std::shared_ptr<client_connection>& over = attempt_->connection();
+  const bool is_refused = over != nullptr && over->form().has_whole_url &&
+                          response().head().status() == status::proxy_authentication_required;
+  if (!is_refused) return error_code();
+  failure_text_ = "the proxy " + over->form().proxy_name + ": it answered 407";
+  attempt_->close();
+  return client_error::proxy_refused;
 }
 
 /// One request and the head of its response; a second one if the first may be repeated.
@@ -135,6 +165,7 @@ error_code client_exchange::begin_error() const noexcept {
 
 /// Begins the attempt. Without memory for the head the call has failed.
 void client_exchange::begin(std::shared_ptr<client_connection> with) {
+  ++attempts_;
   try {
     attempt_->begin(std::move(with));
   } catch (...) {
@@ -185,18 +216,30 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   if (attempt.connection() == nullptr && !x.failed_ && !attempt.output().is_begun()) {
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     ec = x.request_.check();
-    if (!ec) ec = co_await x.get_connection();
+    if (!ec && !x.is_begun_) {
+      x.begin_clock();
+      if (x.has_to_prepare()) ec = co_await x.in_time(x.prepare());
+    }
+    if (!ec) ec = co_await x.in_time(x.get_connection());
     if (ec && ec != error::operation_aborted) x.fail(ec);
     if (!ec && x.request_.expects_continue) attempt.connection()->flush();
   }
   if (!ec && x.request_.expects_continue && !x.response().is_continued() &&
       attempt.connection() != nullptr)
-    ec = co_await attempt.wait_for_continue();
+    ec = co_await x.in_time(attempt.wait_for_continue());
   while (!ec && !x.write_ready(data, bytes, ec)) {
     const std::shared_ptr<client_connection> c = attempt.connection();
-    auto waited = co_await c->sent().wait();
-    ec = waited.error();
+    if (x.is_limited()) {
+      auto waited = co_await with_deadline(x.due_, c->sent().wait());
+      ec = waited.error();
+    } else {
+      auto waited = co_await c->sent().wait();
+      ec = waited.error();
+    }
+    if (ec && x.is_late()) ec = client_error::call_late;
   }
+  if (ec == client_error::call_late) x.fail(ec);
+  x.report_end();
   co_return io_result<std::size_t>(ec, bytes);
 }
 
@@ -224,6 +267,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
   BECK_ASSERT(bytes <= to.size(), "a read has returned more than there is room for");
   if (ec && ec != error::eof) fail_body(ec);
   if (bytes != 0) ec.clear();  // the next read has it
+  report_end();
   return is_done;
 }
 
@@ -234,7 +278,11 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
   const operation_turn turn(x, call_operation::read);
   if (!turn.is_taken()) co_return io_result<std::size_t>(error::already_started, 0);
   while (!x.read_ready(to, bytes, ec)) {
-    ec = co_await x.attempt_->receive_body(to, bytes);
+    if (x.is_limited()) {
+      ec = co_await x.in_time(x.attempt_->receive_body(to, bytes));
+    } else {
+      ec = co_await x.attempt_->receive_body(to, bytes);
+    }
     if (ec && ec != error::operation_aborted) x.fail_body(ec);
     if (ec) break;
     if (bytes != 0) {
@@ -242,6 +290,7 @@ task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_bu
       break;
     }
   }
+  x.report_end();
   co_return io_result<std::size_t>(ec, bytes);
 }
 
@@ -311,6 +360,12 @@ void client_exchange::abandon() noexcept {
   if (!failed_ && operation_ != call_operation::read) ec = attempt_->drop_rest();
   if (ec) fail_body(ec);
   attempt_->close();
+}
+
+client_exchange::~client_exchange() {
+  abandon();
+  is_dropped_ = true;
+  report_end();
 }
 
 std::string client_exchange::error_text() const {

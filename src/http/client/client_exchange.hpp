@@ -12,6 +12,7 @@
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/ref_count.hpp>
 
+#include "coro/seen_locals.hpp"
 #include "http/client/client_attempt.hpp"
 #include "http/client/client_pool.hpp"
 #include "http/client/client_request.hpp"
@@ -26,7 +27,7 @@ enum class call_operation : std::uint8_t { none, write, finish, read };
 class client_exchange {
  public:
   client_exchange(std::shared_ptr<client_pool> of, std::string_view url);
-  ~client_exchange() { abandon(); }
+  ~client_exchange();
   client_exchange(const client_exchange&) = delete;
   client_exchange& operator=(const client_exchange&) = delete;
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
@@ -45,6 +46,10 @@ class client_exchange {
   /// Marks the request as finished by its call. Throws std::logic_error if it was.
   void take_for_finish();
   bool is_finishing() const noexcept { return is_finishing_; }
+  /// Keeps what the waiting coroutine sees, for these functions.
+  void note_caller(const beck::detail::scope& environment) noexcept {
+    caller_ = beck::detail::seen_locals(environment);
+  }
 
   /// The whole call, up to the head of the response; of a streamed request, what is left of it.
   static task<error_code> run(exchange_ref self);
@@ -70,11 +75,24 @@ class client_exchange {
  private:
   class operation_turn;
 
+  // The beginning and the end of the call (call_course.cpp).
+  void begin_clock() noexcept;
+  void set_due() noexcept;
+  bool has_to_prepare() const noexcept { return !pool_->before_calls().empty(); }
+  task<error_code> prepare();
+  task<error_code> in_time(task<error_code> work);
+  bool is_limited() const noexcept { return due_ != time_point::max(); }
+  bool is_late() const noexcept;
+  void note_head() noexcept;
+  void report_end() noexcept;
+
+  task<error_code> make_attempts();
   task<error_code> make_attempt();
   task<error_code> get_connection();
   task<error_code> make_connection(place at);
   error_code begin_error() const noexcept;
   void begin(std::shared_ptr<client_connection> with);
+  error_code check_proxy();
   bool redirect(error_code& ec);
   void decode() noexcept;
   void fail_body(error_code ec) noexcept;
@@ -87,6 +105,14 @@ class client_exchange {
   error_code failed_;          // the call, or its body
   std::string failure_text_;   // of the stream
   bool is_finishing_ = false;  // the call has ended the request
+  bool is_begun_ = false;      // its first operation has begun
+  bool is_preparing_ = false;  // a function of client::before_call() runs
+  bool is_reported_ = false;
+  bool is_dropped_ = false;           // nobody can read any more
+  beck::detail::seen_locals caller_;  // valid while the call is prepared
+  std::int64_t began_at_ = 0, head_at_ = 0;
+  time_point due_ = time_point::max();  // the end of call::time()
+  unsigned attempts_ = 0;
   call_operation operation_ = call_operation::none;
 };
 

@@ -73,7 +73,10 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
     result.error_ = client_error::no_tls;
     co_return result;
   }
-  auto connecting = ip::connect_stream(std::move(on), to.host, to.port);
+  const std::shared_ptr<const proxy_rules> rules = rules_;
+  const proxy_place* const proxy = rules != nullptr ? rules->find(to) : nullptr;
+  auto connecting = proxy != nullptr ? connect_through(std::move(on), *proxy, to)
+                                     : ip::connect_stream(std::move(on), to.host, to.port);
   result = co_await std::move(connecting);
   if (!result.error() && to.is_https) {
     auto secured = layer->connect(std::move(result.value_), to.host);
@@ -82,11 +85,19 @@ task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const o
   co_return result;
 }
 
+request_form tcp_connector::form(const origin& to) const {
+  const proxy_place* const proxy = rules_ != nullptr ? rules_->find(to) : nullptr;
+  if (proxy == nullptr || !takes_whole_urls(*proxy, to)) return {};
+  return {true, proxy->authorization, proxy->name};
+}
+
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
     : executor_(std::move(executor)), bounds_(within_bounds(bounds)) {}
 
 client_pool::~client_pool() {
   BECK_ASSERT(open_ == 0 && waiting_ == 0, "a pool ends before its connections and calls");
+  for (const auto& one : before_calls_) one.destroy();
+  for (const auto& one : observers_) one.destroy();
 }
 
 origin_pool& client_pool::find(std::string_view key) {
@@ -179,6 +190,9 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
   io_result<std::shared_ptr<client_connection>> result;
   const http::origin where(to);
   try {
+    const request_form form = connector_->form(where);
+    const whole_url_form written{form.has_whole_url, std::string(form.proxy_authorization),
+                                 std::string(form.proxy_name)};
     auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect_timeout);
     auto got = co_await with_stop(stopping_.get_token(), std::move(connecting));
     result.error_ = got.error();
@@ -187,6 +201,7 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
     if (!result.error_ && closed_) result.error_ = error::operation_aborted;
     if (!result.error_) {
       result.value_ = std::make_shared<client_connection>(std::move(at), std::move(got).value());
+      result.value_->write_as(written);
       result.value_->start();
       counters_.made.add();
     }

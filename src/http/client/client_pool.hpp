@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/http/client.hpp>
@@ -14,6 +15,7 @@
 
 #include "base/counter.hpp"
 #include "http/client/client_connection.hpp"
+#include "http/client/proxy_rules.hpp"
 
 namespace beck::http::detail {
 
@@ -29,15 +31,18 @@ struct origin_pool {
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
 };
 
-/// The default connector: connects over TCP, to names with Happy Eyeballs. Error for https: no_tls,
-/// unless it has a layer for it.
+/// The default connector: connects over TCP, to names with Happy Eyeballs, or through proxies.
+/// Error for https: no_tls, unless it has a layer for it.
 class tcp_connector final : public connector {
  public:
   task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;
+  request_form form(const origin& to) const override;
   void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void through(const proxy_rules& by) { rules_ = std::make_shared<const proxy_rules>(by); }
 
  private:
   stream_layer* layer_ = nullptr;
+  std::shared_ptr<const proxy_rules> rules_;  // connections that are being made keep theirs
 };
 
 /// The counters of a client. Its thread changes them without a lock, and any thread reads them;
@@ -75,6 +80,17 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   client_stats stats() const noexcept { return counters_.read(); }
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
+  void through(const proxy_rules& by) { tcp_.through(by); }
+  /// See client::before_call() and client::on_finish(). Own the functions.
+  void prepare_with(const callback<call_preparation&>& one) { add_callback(before_calls_, one); }
+  void report_to(const callback<const call_record&>& one) { add_callback(observers_, one); }
+  const std::vector<callback<call_preparation&>>& before_calls() const noexcept {
+    return before_calls_;
+  }
+  bool has_observer() const noexcept { return !observers_.empty(); }
+  void report(const call_record& ended) const {
+    for (const auto& one : observers_) one.call(ended);
+  }
 
   /// Returns in `to` an idle connection to the origin `key`, or the place for a new one; waits if
   /// there is neither. Errors: too_many_waiting, operation_aborted.
@@ -106,9 +122,21 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   void leave(origin_pool& from) noexcept;
   void hand_on() noexcept;
 
+  template <class Callback>
+  static void add_callback(std::vector<Callback>& to, const Callback& one) {
+    try {
+      to.push_back(one);
+    } catch (...) {
+      one.destroy();
+      throw;
+    }
+  }
+
   any_io_executor executor_;
   client_options bounds_;
   client_counters counters_;
+  std::vector<callback<call_preparation&>> before_calls_;
+  std::vector<callback<const call_record&>> observers_;
   tcp_connector tcp_;
   connector* connector_ = &tcp_;
   stop_source stopping_;

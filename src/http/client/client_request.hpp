@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <beck/base/buffer.hpp>
+#include <beck/base/duration.hpp>
 #include <beck/base/error.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/http/head.hpp>
@@ -95,6 +96,8 @@ struct client_request {
   field_lines fields;
   std::string upgrade;  ///< the protocol, if one is asked for
   unsigned redirects = 0;
+  duration time_limit;                            ///< of the call; 0: none
+  std::uint64_t response_bytes_max = UINT64_MAX;  ///< of the body, if below that of the client
 
  private:
   void set_url(std::string_view text);

@@ -54,7 +54,7 @@ parse_status received_response::parse_head(client_input& from, const client_requ
     BECK_ASSERT(head_.bytes() <= from.view().size(), "a head of more bytes than the input has");
     const unsigned number = number_of(head_.status());
     if (number >= 200 || number == 101) {
-      take_head(from);
+      take_head(from, asked);
     } else {
       is_continued_ = is_continued_ || number == 100;
       interim_bytes_ += head_.bytes();
@@ -69,11 +69,11 @@ parse_status received_response::parse_head(client_input& from, const client_requ
 }
 
 /// Takes the head of the response out of the input.
-void received_response::take_head(client_input& from) {
+void received_response::take_head(client_input& from, const client_request& asked) {
   head_text_.assign(from.view().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
   from.consume(head_.bytes());
-  body_.begin(head_);
+  body_.begin(head_, asked.response_bytes_max);
   advance(progress_, response_event::take_head, response_transitions);
 }
 

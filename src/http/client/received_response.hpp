@@ -59,7 +59,7 @@ class received_response {
   const body_reader& body() const noexcept { return body_; }
 
  private:
-  void take_head(client_input& from);
+  void take_head(client_input& from, const client_request& asked);
 
   const client_options& bounds_;
   response_parser parser_;

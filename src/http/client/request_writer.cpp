@@ -46,7 +46,8 @@ bool has_field(std::string_view lines, std::string_view name) noexcept {
 }
 
 /// Writes the head of a request. Throws std::bad_alloc.
-void write_request_head(beck::byte_queue& out, const client_request& request) {
+void write_request_head(beck::byte_queue& out, const client_request& request,
+                        const whole_url_form& form) {
   const auto line = [&out](field name, std::string_view value) {
     out.append(name_of(name));
     out.append(": ");
@@ -59,15 +60,22 @@ void write_request_head(beck::byte_queue& out, const client_request& request) {
     beck::byte_queue& to;
     void append(const char* text, std::size_t bytes) { to.append({text, bytes}); }
   } target{out};
+  if (form.has_whole_url) {
+    out.append("http://");
+    out.append(request.to.host_field);
+  }
   if (request.target.empty()) {
     request.to.append_target(target);
-  } else {
+  } else if (!form.has_whole_url || request.target != "*") {  // of a whole URL an empty path
     out.append(request.target);
   }
   out.append(" HTTP/1.1\r\n");
   if (!has_field(request.fields.text(), name_of(field::host)))
     line(field::host, request.to.host_field);
   out.append(request.fields.text());
+  if (!form.proxy_authorization.empty() &&
+      !has_field(request.fields.text(), name_of(field::proxy_authorization)))
+    line(field::proxy_authorization, form.proxy_authorization);
   char digits[number_max];
   const auto length = [&](std::uint64_t bytes) {
     const char* const end = std::to_chars(digits, digits + number_max, bytes).ptr;
@@ -102,7 +110,7 @@ void write_request_head(beck::byte_queue& out, const client_request& request) {
 void request_writer::begin(client_connection& to) {
   BECK_ASSERT(!request_.check(), "a request whose URL is refused was sent");
   BECK_ASSERT(to.out().empty(), "a request begins behind the rest of another one");
-  write_request_head(to.out(), request_);
+  write_request_head(to.out(), request_, to.form());
   advance(progress_, request_event::begin, request_transitions);
 }
 

@@ -2,6 +2,7 @@
 // Replacing a field is a search in the text.
 #include "http/message/field_lines.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -38,11 +39,16 @@ void field_lines::add_line(std::string_view name, std::string_view value) {
     BECK_ASSERT(at == room_ + bytes_ && bytes_ <= sizeof room_, "a field has another length");
     return;
   }
-  std::string all;
-  all.reserve(present.size() + bytes);
-  all.append(present).append(name).append(": ").append(value).append("\r\n");
-  more_ = std::move(all);
-  bytes_ = 0;
+  if (more_.empty()) {
+    std::string all;
+    all.reserve(std::max(2 * sizeof room_, present.size() + bytes));
+    all.append(present);
+    more_ = std::move(all);
+    bytes_ = 0;
+  } else if (bytes > more_.capacity() - more_.size()) {
+    more_.reserve(std::max(2 * more_.size(), more_.size() + bytes));
+  }
+  more_.append(name).append(": ").append(value).append("\r\n");  // there is room: no exception
 }
 
 bool field_lines::has(std::string_view name) const noexcept {

@@ -25,7 +25,7 @@ pending add_fields::operator()(request& q, response& r, next rest) const {
     };
     while (!left.empty()) {
       const std::string_view name = take(), value = take();
-      if (!head.has(name)) head.set(name, value);
+      if (!head.has(name)) head.add(name, value);
     }
   });
   return rest(q, r);

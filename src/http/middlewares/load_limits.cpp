@@ -21,7 +21,7 @@
 namespace beck::http {
 namespace {
 
-constexpr std::int64_t ns_of_a_second = 1'000'000'000;
+constexpr std::int64_t wait_second_ns = 1'000'000'000;
 
 /// The number of copies of a middleware.
 struct shared_state {
@@ -35,7 +35,7 @@ struct shared_state {
 
 void refuse_for(response& r, status why, std::int64_t wait_ns) {
   const std::int64_t seconds =
-      std::max<std::int64_t>(1, (wait_ns + ns_of_a_second - 1) / ns_of_a_second);
+      std::max<std::int64_t>(1, (wait_ns + wait_second_ns - 1) / wait_second_ns);
   r.set(field::retry_after, std::to_string(seconds)).fail(why);
 }
 
@@ -147,8 +147,8 @@ rate_limit::rate_limit(double per_second, unsigned burst) {
                                 " requests a second; above 0, at most 1e9");
   if (burst == 0) throw std::invalid_argument("http::rate_limit: a burst of 0 would answer nobody");
   // A client that comes once in a year is as good as one that never comes.
-  const double longest = 365.0 * 86'400 * static_cast<double>(ns_of_a_second);
-  const double interval = std::min(static_cast<double>(ns_of_a_second) / per_second, longest);
+  const double longest = 365.0 * 86'400 * static_cast<double>(wait_second_ns);
+  const double interval = std::min(static_cast<double>(wait_second_ns) / per_second, longest);
   const double tolerance = std::min(interval * (burst - 1.0), longest);
   table_ = new table(std::llround(interval), std::llround(tolerance));
 }

@@ -10,7 +10,7 @@
 namespace beck::http {
 namespace {
 
-constexpr std::int64_t ns_of_a_second = 1'000'000'000;
+constexpr std::int64_t cookie_second_ns = 1'000'000'000;
 
 /// Returns whether a character may be in the value of a cookie (RFC 6265bis, section 4.1.1).
 bool is_of_value(char c) noexcept {
@@ -41,7 +41,7 @@ void require_size(const char* what, std::size_t bytes, std::size_t most) {
                             " bytes (limit: " + std::to_string(most) + ')');
 }
 
-const char* name_of(same_site which) noexcept {
+const char* policy_name(same_site which) noexcept {
   constexpr const char* names[] = {"Strict", "Lax", "None"};
   return names[static_cast<unsigned>(which)];
 }
@@ -80,7 +80,7 @@ cookie& cookie::domain(std::string_view host) {
 }
 
 cookie& cookie::max_age(duration after) {
-  const std::int64_t seconds = after.nanoseconds() / ns_of_a_second;
+  const std::int64_t seconds = after.nanoseconds() / cookie_second_ns;
   if (seconds < 1)
     throw std::invalid_argument("http::cookie: a max_age of " +
                                 std::to_string(after.nanoseconds()) +
@@ -121,7 +121,7 @@ std::string cookie::text() const {
   if (seconds_ == 0) all.append("; Expires=Thu, 01 Jan 1970 00:00:00 GMT");
   if (secure_) all.append("; Secure");
   if (http_only_) all.append("; HttpOnly");
-  return all.append("; SameSite=").append(name_of(same_site_));
+  return all.append("; SameSite=").append(policy_name(same_site_));
 }
 
 std::string_view functions::cookie_of(const request& q, std::string_view name) noexcept {

@@ -2,11 +2,13 @@
 // Reports of exchanges: failures of handlers to the log of the context, all exchanges to an
 // observer.
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include <beck/http/target.hpp>
 #include <beck/io/context_services.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include "http/server/connection.hpp"
 #include "http/server/worker.hpp"
@@ -29,6 +31,15 @@ std::string what_of(const std::exception_ptr& thrown) {
     return known.what();
   } catch (...) {
     return "an exception that is no std::exception";
+  }
+}
+
+/// Returns the pattern of a route for a log; without memory an empty text.
+std::string_view pattern_of(exchange_state& x) noexcept {
+  try {
+    return route_view(x).pattern();
+  } catch (const std::bad_alloc&) {
+    return {};
   }
 }
 
@@ -57,9 +68,12 @@ void exchange_state::log(const std::exception_ptr& thrown) const noexcept {
 }
 
 void handler_run::report(refusal why, const std::exception_ptr& thrown) {
-  const connection_exchange& x = connection_.active();
+  connection_exchange& x = connection_.active();
   const server_state& server = connection_.server_worker().server();
   exchange_record record;
+  record.protocol = "HTTP/1.1";
+  if (!connection_.stream().is_plain()) record.security = connection_.stream().security();
+  record.number = connection_.requests().begun();
   record.peer = connection_.peer;
   record.client = connection_.peer.address();
   if (x.request.head.bytes() != 0) {
@@ -67,7 +81,11 @@ void handler_run::report(refusal why, const std::exception_ptr& thrown) {
     record.id = id_of(x);
     record.client = server.client_address(x.request.head, record.client, connection_.is_local);
     record.request_bytes = x.request.decoder.bytes();
+    record.route = pattern_of(x);
     record.time = steady_now() - time_point(duration(x.handler.began));
+    if (x.response.began != 0) record.first_byte = duration(x.response.began - x.handler.began);
+  } else {
+    ++record.number;  // of the request that was refused
   }
   if (x.response.has_begun()) {
     record.status = number_of(x.response.status);

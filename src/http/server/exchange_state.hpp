@@ -80,6 +80,7 @@ struct response_state {
   field_lines fields;
   std::uint64_t length = 0;  ///< promised, if has_length()
   std::uint64_t sent = 0;    ///< bytes of the body so far
+  std::int64_t began = 0;    ///< the time when the head was written; only with an observer
   http::status status = http::status::ok;
   response_stage stage = response_stage::unsent;
   body_framing framing = body_framing::until_close;  ///< of a body in parts
@@ -102,6 +103,7 @@ struct response_state {
   void clear() noexcept {
     fields.clear();
     length = sent = 0;
+    began = 0;
     status = http::status::ok;
     stage = response_stage::unsent;
     framing = body_framing::until_close;

@@ -5,8 +5,12 @@
 
 #include <iterator>
 
+#include "http/server/metrics_text.hpp"
+
 namespace beck::http {
 namespace {
+
+using detail::begin_family;
 
 template <class Stats, class Number = std::uint64_t>
 struct row {
@@ -76,20 +80,15 @@ constexpr row<context_stats, std::uint32_t> depth_row = {"beck_context_depth_max
                                                          &context_stats::depth_max};
 static_assert(sizeof(context_stats) == (std::size(context_rows) + 1) * 8, "a row for each counter");
 
-void begin_family(std::string& to, std::string_view name, std::string_view help) {
-  to.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
-  to.append(name.ends_with("_total") ? " counter\n" : " gauge\n");
-}
-
 template <class Stats, class Number>
 void append(std::string& to, const row<Stats, Number>& one, const Stats& of) {
-  begin_family(to, one.name, one.help);
+  begin_family(to, one.name, one.help, one.name.ends_with("_total") ? "counter" : "gauge");
   to.append(one.name).append(" ").append(std::to_string(of.*one.member)).append("\n");
 }
 
 void append_refusals(std::string& to, const server_stats& of) {
   constexpr std::string_view name = "beck_http_refused_total";
-  begin_family(to, name, "Messages refused, by reason.");
+  begin_family(to, name, "Messages refused, by reason.", "counter");
   for (unsigned i = 1; i <= static_cast<unsigned>(refusal::handler_late); ++i) {
     const refusal why = static_cast<refusal>(i);
     to.append(name).append("{reason=\"").append(name_of(why)).append("\"} ");
@@ -98,6 +97,12 @@ void append_refusals(std::string& to, const server_stats& of) {
 }
 
 }  // namespace
+
+void detail::begin_family(std::string& to, std::string_view name, std::string_view help,
+                          std::string_view type) {
+  to.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name);
+  to.append(" ").append(type).append("\n");
+}
 
 std::string functions::metrics_text(const server_stats& of) {
   std::string text;

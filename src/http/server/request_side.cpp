@@ -88,6 +88,7 @@ void request_side::note_error(const error_code& why) noexcept {
 
 void request_side::begin() noexcept {
   incoming_request& x = active();
+  ++begun_;
   x.head_bytes = x.head.bytes();
   x.data_end = x.data_bytes = 0;
   x.waited_ns = 0;

@@ -69,6 +69,8 @@ class request_side {
   /// Returns the received bytes that are not consumed.
   std::string_view read_ahead() const noexcept { return input_.view(); }
   input_state state() const noexcept { return state_; }
+  /// Returns the number of the requests whose heads were accepted.
+  std::uint64_t begun() const noexcept { return begun_; }
   /// Returns whether nothing more will be received, because of an end or an error.
   bool has_ended() const noexcept {
     return state_ == input_state::ended || state_ == input_state::failed;
@@ -137,6 +139,7 @@ class request_side {
   timed_entry receiving_;
   input input_;
   input_state state_ = input_state::open;
+  std::uint64_t begun_ = 0;
 };
 
 }  // namespace beck::http::detail

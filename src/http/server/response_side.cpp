@@ -78,6 +78,7 @@ std::exception_ptr response_side::try_hooks() noexcept {
 void response_side::begin_head() noexcept {
   response_state& response = state();
   if (ends_behind_response(connection_)) response.close = true;
+  if (connection_.handlers().has_observer()) response.began = steady_now().nanoseconds();
   change_stage(response, stage_event::begin);
 }
 
@@ -281,6 +282,7 @@ void response_side::send_tunnel_head() {
   if (upgrades) head.append("Connection: upgrade\r\n");
   head.append(response.fields.text()).append("\r\n");
   connection_.serve_no_more();  // whatever becomes of the head
+  if (connection_.handlers().has_observer()) response.began = steady_now().nanoseconds();
   change_stage(response, stage_event::end);
   output_.queue().append(head);
 }

@@ -159,15 +159,15 @@ std::size_t server::listen_inherited(stream_layer* layer) {
   return count;
 }
 
-void server::report_to(const detail::server_callback<const exchange_record&>& observer) {
+void server::report_to(const detail::callback<const exchange_record&>& observer) {
   state_->state->report_to(observer);
 }
 
-void server::report_to(const detail::server_callback<const handshake_record&>& observer) {
+void server::report_to(const detail::callback<const handshake_record&>& observer) {
   state_->state->report_to(observer);
 }
 
-void server::make_pages_with(const detail::server_callback<error_page&>& function) noexcept {
+void server::make_pages_with(const detail::callback<error_page&>& function) noexcept {
   state_->state->make_pages_with(function);
 }
 

@@ -70,12 +70,10 @@ class server_state {
     for (const auto& one : handshake_observers_) one.call(failed);
   }
   /// Adds an observer, and owns it. Throws std::bad_alloc.
-  void report_to(const server_callback<const exchange_record&>& one) { add(observers_, one); }
-  void report_to(const server_callback<const handshake_record&>& one) {
-    add(handshake_observers_, one);
-  }
+  void report_to(const callback<const exchange_record&>& one) { add(observers_, one); }
+  void report_to(const callback<const handshake_record&>& one) { add(handshake_observers_, one); }
   /// Replaces the function for error pages, and owns the new one.
-  void make_pages_with(const server_callback<error_page&>& function) noexcept {
+  void make_pages_with(const callback<error_page&>& function) noexcept {
     if (page_function_) page_function_->destroy();
     page_function_ = function;
   }
@@ -127,9 +125,9 @@ class server_state {
   void* handler_;
   handler_table table_;
   limits bounds_;
-  std::vector<server_callback<const exchange_record&>> observers_;
-  std::vector<server_callback<const handshake_record&>> handshake_observers_;
-  std::optional<server_callback<error_page&>> page_function_;
+  std::vector<callback<const exchange_record&>> observers_;
+  std::vector<callback<const handshake_record&>> handshake_observers_;
+  std::optional<callback<error_page&>> page_function_;
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;
