@@ -38,6 +38,19 @@ target_compile_definitions(chosen_asio_tests PRIVATE BECK_ASIO_THREADS=2 BECK_AS
   BECK_ASIO_NO_INLINE_NAMESPACE)
 beck_facade_test(boost_asio_tests beck::boost_asio boost/asio ../asio/tests/boost_test.cpp)
 
+# With Boost itself, its codes, exceptions and Boost.Beast, where 1.77 or newer is installed.
+find_path(BECK_BOOST_DIR boost/beast.hpp DOC "The include directory of Boost, for tests of the facade; may be empty")
+set(version 0)
+if(BECK_BOOST_DIR)
+  file(STRINGS ${BECK_BOOST_DIR}/boost/version.hpp version REGEX "^#define BOOST_VERSION [0-9]+")
+  string(REGEX REPLACE ".* " "" version "${version}")
+endif()
+if(NOT version LESS 107700)
+  beck_test(boost_system_tests SOURCES ../asio/tests/boost_system_test.cpp)
+  target_link_libraries(boost_system_tests PRIVATE beck::boost_asio)
+  target_include_directories(boost_system_tests SYSTEM PRIVATE ${BECK_BOOST_DIR})
+endif()
+
 # A header that the facade has not got names the page to read, and a source has one of the two namespaces.
 function(beck_facade_error name text include)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)

@@ -167,6 +167,31 @@ TEST_CASE("a fork goes on in both copies, which know which they are") {
   CHECK(parent.is_parent());
 }
 
+namespace {
+
+struct completing {
+  int completed = 0;
+  void complete() { ++completed; }
+};
+struct named_alike : asio::coroutine, completing {
+  void operator()() {
+    reenter(this) {
+      yield complete();
+      complete();
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a coroutine's base has no name that another base could have") {
+  named_alike one;
+  one();
+  one();
+  CHECK(one.completed == 2);
+  CHECK(one.is_complete());
+}
+
 #include <asio/unyield.hpp>
 
 TEST_CASE("the names of yield.hpp end with unyield.hpp, and can be taken again") {

@@ -74,6 +74,12 @@ union misc_category_storage {
 constinit misc_category_storage misc_category_object;
 
 std::atomic<bool> exceptions_are_short(false);
+std::atomic<const detail::exception_form*> form_of_exceptions(nullptr);
+
+[[noreturn]] void raise(const io_error& error) {
+  if (const auto* form = form_of_exceptions.load(std::memory_order_acquire)) form->raise(error);
+  throw error;
+}
 
 std::string describe(const char* operation, std::size_t transferred) {
   std::string text = operation;
@@ -122,16 +128,32 @@ io_error::~io_error() = default;
 
 void detail::throw_error(const error_code& ec, const char* operation, std::size_t transferred) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
-  throw io_error(ec, operation, transferred);
+  raise(io_error(ec, operation, transferred));
 }
 
 void detail::throw_error(const error_code& ec, const char* operation, std::string_view subject) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
-  throw io_error(ec, operation, subject);
+  raise(io_error(ec, operation, subject));
 }
 
 void detail::throw_result(const result_error& error, std::size_t transferred) {
   throw_error(error, exceptions_are_short ? "" : error.operation(), transferred);
+}
+
+bool detail::set_exception_form(const exception_form& form) noexcept {
+  form_of_exceptions.store(&form, std::memory_order_release);
+  return true;
+}
+
+error_code detail::caught_code() noexcept {
+  try {
+    throw;
+  } catch (const std::system_error& known) {
+    return known.code();
+  } catch (...) {
+    const auto* form = form_of_exceptions.load(std::memory_order_acquire);
+    return form != nullptr ? form->caught() : error_code();
+  }
 }
 
 bool detail::shorten_exceptions() noexcept {

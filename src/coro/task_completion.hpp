@@ -19,10 +19,9 @@ namespace beck::detail {
 inline error_code failure_code(const std::exception_ptr& failed) noexcept {
   try {
     std::rethrow_exception(failed);
-  } catch (const std::system_error& known) {
-    return known.code();
   } catch (...) {
-    return make_error_code(std::errc::not_enough_memory);
+    const error_code known = caught_code();
+    return known ? known : make_error_code(std::errc::not_enough_memory);
   }
 }
 

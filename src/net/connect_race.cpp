@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -153,10 +153,12 @@ void connect_race::take(Step step) noexcept {
   in_step_ = true;
   try {
     step(*this);
-  } catch (const std::system_error& error) {
-    if (!decided_) decide(error.code());
   } catch (const std::bad_alloc&) {
     if (!decided_) decide(error::make_error_code(error::no_memory));
+  } catch (...) {
+    const error_code failed = caught_code();
+    if (!failed) std::terminate();
+    if (!decided_) decide(failed);
   }
   in_step_ = false;
 }

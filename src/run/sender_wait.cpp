@@ -4,6 +4,7 @@
 #include <beck/detail/sender_wait.hpp>
 
 #include <beck/base/assert.hpp>
+#include <exception>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -105,10 +106,12 @@ void sender_wait::carry_stop(queue_entry* queued, runner* where) {
 error_code code_of_current_exception() noexcept {
   try {
     throw;
-  } catch (const std::system_error& e) {
-    return e.code();
   } catch (const std::bad_alloc&) {
     return std::make_error_code(std::errc::not_enough_memory);
+  } catch (...) {
+    const error_code known = caught_code();
+    if (!known) std::terminate();
+    return known;
   }
 }
 

@@ -167,4 +167,46 @@ TEST_CASE("codes made before main are equal to those made in it") {
   CHECK(before_main == beck::error::eof);
 }
 
+// An exception of another library. Thrown only while a test asks for it: the form is the program's.
+struct foreign_error {
+  beck::error_code code;
+};
+thread_local bool throws_foreign = false;
+constexpr beck::detail::exception_form foreign_form{[](const beck::io_error& error) {
+                                                      if (throws_foreign)
+                                                        throw foreign_error{error.code()};
+                                                    },
+                                                    []() noexcept -> beck::error_code {
+                                                      try {
+                                                        throw;
+                                                      } catch (const foreign_error& known) {
+                                                        return known.code;
+                                                      } catch (...) {
+                                                        return {};
+                                                      }
+                                                    }};
+
+TEST_CASE("errors are thrown and recognised in another form where a program sets one") {
+  const auto thrown_code = [](auto throwing) {
+    try {
+      throwing();
+    } catch (...) {
+      return beck::detail::caught_code();
+    }
+    return beck::error_code();
+  };
+  const beck::error_code eof = beck::error::eof;
+  CHECK(thrown_code([&] { beck::detail::throw_error(eof, "read"); }) == eof);
+  CHECK(thrown_code([&] { throw foreign_error{eof}; }) == beck::error_code());
+  REQUIRE(beck::detail::set_exception_form(foreign_form));
+  CHECK_THROWS_AS(beck::detail::throw_error(eof, "read"), beck::io_error);
+  throws_foreign = true;
+  CHECK_THROWS_AS(beck::detail::throw_error(eof, "read"), foreign_error);
+  CHECK_THROWS_AS(beck::detail::throw_error(eof, "open", "name"), foreign_error);
+  CHECK(thrown_code([&] { beck::detail::throw_error(eof, "read"); }) == eof);
+  throws_foreign = false;
+  CHECK(thrown_code([&] { throw std::system_error(eof); }) == eof);
+  CHECK(thrown_code([] { throw 1; }) == beck::error_code());
+}
+
 }  // namespace

@@ -215,6 +215,20 @@ namespace detail {
 /// Throws the error of an awaited result, of which `transferred` bytes moved. Requires an error.
 [[noreturn, gnu::cold]] void throw_result(const result_error& error, std::size_t transferred = 0);
 
+/// Exceptions of another library that the library throws in the place of io_error.
+struct exception_form {
+  void (*raise)(const io_error& error);  // throws the other exception
+  error_code (*caught)() noexcept;       // the code of such an exception that is being handled
+};
+
+/// Sets the form of the exceptions of the whole program. Returns true. Requires that the object
+/// lives as long as the program. Thread: any.
+bool set_exception_form(const exception_form& form) noexcept;
+
+/// Returns the code of the exception that is being handled: of a std::system_error, or of one in
+/// the form that was set. Success for every other exception.
+error_code caught_code() noexcept;
+
 /// Makes the texts of exceptions as short as Asio's, in the whole program: without subjects and
 /// bytes, and those of awaited results without the operation. Returns true. Thread: any.
 bool shorten_exceptions() noexcept;

@@ -138,9 +138,10 @@ class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Lim
   result_type await_resume() {
     try {
       return ended();
-    } catch (const std::system_error& failure) {
+    } catch (...) {
+      const error_code failure = caught_code();
       const error_code ec = this->end_scope();
-      if (!ec || failure.code() != ec) throw;
+      if (!ec || failure != ec) throw;
       result_type result;
       result.error_ = ec;
       return result;

@@ -341,7 +341,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   }
   /// As above with the same arguments, and throws io_error on failure.
   template <class... Args>
-    requires(!std::is_same_v<std::remove_cvref_t<Args>, error_code> && ...)
+    requires(!std::is_convertible_v<Args, error_code&> && ...)
   decltype(auto) accept(Args&&... args) {
     error_code ec;
     if constexpr (std::is_same_v<decltype(this->accept(args..., ec)), error_code>) {

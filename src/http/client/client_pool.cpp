@@ -205,12 +205,11 @@ task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place a
       result.value_->start();
       counters_.made.add();
     }
-  } catch (const std::system_error& failed) {
-    result.error_ = failed.code();
   } catch (const std::bad_alloc&) {
     result.error_ = make_error_code(std::errc::not_enough_memory);
   } catch (...) {
-    result.error_ = client_error::connector_failed;
+    result.error_ = beck::detail::caught_code();
+    if (!result.error_) result.error_ = client_error::connector_failed;
   }
   co_return result;
 }

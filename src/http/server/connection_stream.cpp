@@ -40,10 +40,9 @@ task<bool> connection::make_layer(stream_layer& layer) {
     record.error = made.error();
     (made ? layered_ : failed) = std::move(made.value_);
     if (layered_) stream_ = layered_.get();
-  } catch (const std::system_error& error) {
-    record.error = error.code();
   } catch (...) {
-    record.error = make_error_code(std::errc::not_enough_memory);
+    record.error = beck::detail::caught_code();
+    if (!record.error) record.error = make_error_code(std::errc::not_enough_memory);
   }
   scope_ = nullptr;
   w.end_handshake();

@@ -87,8 +87,9 @@ task<io_result<owned_stream>> connect_plan::open() {
   try {
     auto opening = timeout(make_stream(), bounds_.connect_timeout);
     result = co_await with_stop(fresh_token(), std::move(opening));
-  } catch (const std::system_error& failed) {
-    result.error_ = failed.code();
+  } catch (...) {
+    result.error_ = beck::detail::caught_code();
+    if (!result.error_) throw;
   }
   co_return result;
 }

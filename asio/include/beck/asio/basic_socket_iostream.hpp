@@ -61,7 +61,7 @@ class basic_socket_streambuf : public std::streambuf {
   template <class... Args>
   basic_socket_streambuf* connect(const Args&... args) {
     empty();
-    error_ = error_code();
+    error_ = beck::error_code();
     if constexpr (sizeof...(Args) == 1 &&
                   (std::is_convertible_v<const Args&, endpoint_type> && ...)) {
       connect_to(endpoint_type(args...));
@@ -77,9 +77,9 @@ class basic_socket_streambuf : public std::streambuf {
   /// Sends the buffered bytes and closes the connection. Returns this; nullptr on failure, with
   /// error().
   basic_socket_streambuf* close() {
-    error_ = error_code();
+    error_ = beck::error_code();
     sync();
-    error_code closing;
+    beck::error_code closing;
     socket_.close(closing);
     if (closing) error_ = closing;
     empty();
@@ -89,7 +89,7 @@ class basic_socket_streambuf : public std::streambuf {
   /// Returns the socket.
   socket_type& socket() noexcept { return socket_; }
   /// Returns the error of the last call.
-  const error_code& error() const noexcept { return error_; }
+  const beck::error_code& error() const noexcept { return error_; }
   /// Returns the expiry, the time at which connects, reads and writes end with timed_out.
   time_point expiry() const noexcept { return expiry_; }
   /// Sets the expiry.
@@ -105,7 +105,7 @@ class basic_socket_streambuf : public std::streambuf {
     const std::size_t kept = read < putback_bytes ? read : putback_bytes;
     std::memmove(first - kept, gptr() - kept, kept);
     setg(first - kept, first, first);
-    const std::size_t received = transfer(POLLIN, [this, first](error_code& ec) {
+    const std::size_t received = transfer(POLLIN, [this, first](beck::error_code& ec) {
       return socket_.read_some(buffer(first, in_.size() - putback_bytes), ec);
     });
     if (received == 0) return traits_type::eof();
@@ -146,8 +146,9 @@ class basic_socket_streambuf : public std::streambuf {
   }
   bool send(const char* data, std::size_t bytes) {
     while (bytes > 0) {
-      const std::size_t sent = transfer(
-          POLLOUT, [&](error_code& ec) { return socket_.write_some(buffer(data, bytes), ec); });
+      const std::size_t sent = transfer(POLLOUT, [&](beck::error_code& ec) {
+        return socket_.write_some(buffer(data, bytes), ec);
+      });
       if (sent == 0) return false;
       data += sent;
       bytes -= sent;
@@ -168,7 +169,7 @@ class basic_socket_streambuf : public std::streambuf {
 
    private:
     void set(bool mode) noexcept {
-      error_code closed;  // the calls report it
+      beck::error_code closed;  // the calls report it
       socket_.non_blocking(mode, closed);
     }
     socket_type& socket_;
@@ -179,7 +180,7 @@ class basic_socket_streambuf : public std::streambuf {
   /// number of bytes; 0 on failure, with error_.
   template <class Attempt>
   std::size_t transfer(short events, Attempt attempt) {
-    error_ = error_code();
+    error_ = beck::error_code();
     const non_blocking_scope mode(socket_);
     for (;;) {
       if (clock_type::now() > expiry_) return fail(error::timed_out);
@@ -189,7 +190,7 @@ class basic_socket_streambuf : public std::streambuf {
       if (!wait(events)) return 0;
     }
   }
-  std::size_t fail(const error_code& ec) {
+  std::size_t fail(const beck::error_code& ec) {
     error_ = ec;
     return 0;
   }
@@ -200,7 +201,7 @@ class basic_socket_streambuf : public std::streambuf {
       const int ready = ::poll(&one, 1, timeout_ms());
       if (ready > 0) return true;
       if (ready < 0 && errno != EINTR) {
-        error_ = error_code(errno, std::system_category());
+        error_ = beck::error_code(errno, std::system_category());
         return false;
       }
       if (clock_type::now() > expiry_) {
@@ -226,9 +227,9 @@ class basic_socket_streambuf : public std::streambuf {
     }
   }
   void connect_to(const endpoint_type& endpoint) {
-    error_code ignored;
+    beck::error_code ignored;
     socket_.close(ignored);
-    error_ = error_code();
+    error_ = beck::error_code();
     socket_.open(endpoint.protocol(), error_);
     const non_blocking_scope mode(socket_);
     if (!error_ && clock_type::now() > expiry_) error_ = error::timed_out;
@@ -239,12 +240,12 @@ class basic_socket_streambuf : public std::streambuf {
     socklen_t bytes = sizeof failure;
     if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &failure, &bytes) != 0)
       failure = errno;
-    error_ = error_code(failure, std::system_category());
+    error_ = beck::error_code(failure, std::system_category());
   }
 
   std::unique_ptr<io_context> context_;  // nullptr for a socket that was taken over
   socket_type socket_;
-  error_code error_;
+  beck::error_code error_;
   time_point expiry_ = time_point::max();
   bool is_buffered_ = true;
   std::array<char, 512> in_;
@@ -307,7 +308,7 @@ class basic_socket_iostream : public std::iostream {
   /// Returns the socket.
   typename streambuf_type::socket_type& socket() { return buffer_->socket(); }
   /// Returns the error of the last call.
-  const error_code& error() const { return buffer_->error(); }
+  const beck::error_code& error() const { return buffer_->error(); }
   /// Returns the expiry.
   time_point expiry() const { return buffer_->expiry(); }
   /// Sets the expiry of all calls.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -47,6 +48,37 @@ struct is_const_buffer_sequence : std::bool_constant<beck::const_buffer_sequence
 /// Whether a class is a sequence of buffers to write to.
 template <class T>
 struct is_mutable_buffer_sequence : std::bool_constant<beck::mutable_buffer_sequence<T>> {};
+/// Whether a class is a growing buffer in the older form, with prepare() and commit().
+template <class T>
+    struct is_dynamic_buffer_v1
+    : std::bool_constant < requires(T& all, const T& seen, std::size_t n) {
+  typename T::const_buffers_type;
+  typename T::mutable_buffers_type;
+  { seen.size() } -> std::convertible_to<std::size_t>;
+  { seen.max_size() } -> std::convertible_to<std::size_t>;
+  { seen.capacity() } -> std::convertible_to<std::size_t>;
+  { seen.data() } -> std::convertible_to<typename T::const_buffers_type>;
+  { all.prepare(n) } -> std::convertible_to<typename T::mutable_buffers_type>;
+  all.commit(n);
+  all.consume(n);
+}>{};
+/// Whether a class is a growing buffer in the form with grow() and shrink().
+template <class T>
+    struct is_dynamic_buffer_v2
+    : std::bool_constant < requires(T& all, const T& seen, std::size_t n) {
+  typename T::const_buffers_type;
+  typename T::mutable_buffers_type;
+  { seen.size() } -> std::convertible_to<std::size_t>;
+  { seen.data(n, n) } -> std::convertible_to<typename T::const_buffers_type>;
+  { all.data(n, n) } -> std::convertible_to<typename T::mutable_buffers_type>;
+  all.grow(n);
+  all.shrink(n);
+  all.consume(n);
+}>{};
+/// Whether a class is a growing buffer in either form.
+template <class T>
+struct is_dynamic_buffer
+    : std::bool_constant<is_dynamic_buffer_v1<T>::value || is_dynamic_buffer_v2<T>::value> {};
 
 namespace facade {
 

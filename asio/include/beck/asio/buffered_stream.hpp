@@ -55,7 +55,7 @@ class layer {
   const lowest_layer_type& lowest_layer() const noexcept { return next_.lowest_layer(); }
   executor_type get_executor() noexcept { return lowest_layer().get_executor(); }
   void close() { next_.close(); }
-  error_code close(error_code& ec) {
+  beck::error_code close(beck::error_code& ec) {
     next_.close(ec);
     return ec;
   }
@@ -66,7 +66,7 @@ class layer {
   /// Returns the result of a function that sets an error, or throws it.
   template <class Function>
   static std::size_t or_throw(const char* name, Function function) {
-    error_code ec;
+    beck::error_code ec;
     const std::size_t result = function(ec);
     if (ec) throw system_error(ec, name);
     return result;
@@ -103,31 +103,33 @@ class buffered_read_stream : public facade::layer<Stream> {
   }
 
   /// Reads once, behind what is kept. Returns the number of bytes.
-  std::size_t fill(error_code& ec) {
+  std::size_t fill(beck::error_code& ec) {
     const std::size_t bytes = this->next_.read_some(kept_.room(), ec);
     kept_.commit(bytes);
     return bytes;
   }
   std::size_t fill() {
-    return base::or_throw("fill", [this](error_code& ec) { return fill(ec); });
+    return base::or_throw("fill", [this](beck::error_code& ec) { return fill(ec); });
   }
   /// As fill(). `token` takes (error_code, std::size_t).
   template <class Token = default_token>
   auto async_fill(Token&& token = Token()) {
-    return start(static_cast<Token&&>(token), [](error_code, std::size_t bytes) { return bytes; });
+    return start(static_cast<Token&&>(token),
+                 [](beck::error_code, std::size_t bytes) { return bytes; });
   }
 
   /// Returns bytes that are kept; if there are none, reads once.
   template <class Buffers>
-  std::size_t read_some(const Buffers& buffers, error_code& ec) {
-    ec = error_code();
+  std::size_t read_some(const Buffers& buffers, beck::error_code& ec) {
+    ec = beck::error_code();
     if (beck::buffer_size(buffers) == 0) return 0;
     if (kept_.size() == 0 && fill(ec) == 0) return 0;
     return take(buffers);
   }
   template <class Buffers>
   std::size_t read_some(const Buffers& buffers) {
-    return base::or_throw("read_some", [&](error_code& ec) { return read_some(buffers, ec); });
+    return base::or_throw("read_some",
+                          [&](beck::error_code& ec) { return read_some(buffers, ec); });
   }
   /// As read_some(). `token` takes (error_code, std::size_t).
   template <class Buffers, class Token = default_token>
@@ -135,23 +137,24 @@ class buffered_read_stream : public facade::layer<Stream> {
     const bool is_ready = kept_.size() != 0 || beck::buffer_size(buffers) == 0;
     return start(
         static_cast<Token&&>(token),
-        [this, buffers](error_code ec, std::size_t) { return ec ? 0 : take(buffers); }, is_ready);
+        [this, buffers](beck::error_code ec, std::size_t) { return ec ? 0 : take(buffers); },
+        is_ready);
   }
 
   /// As read_some(), but keeps the bytes.
   template <class Buffers>
-  std::size_t peek(const Buffers& buffers, error_code& ec) {
-    ec = error_code();
+  std::size_t peek(const Buffers& buffers, beck::error_code& ec) {
+    ec = beck::error_code();
     if (kept_.size() == 0 && fill(ec) == 0) return 0;
     return beck::buffer_copy(buffers, kept_.data());
   }
   template <class Buffers>
   std::size_t peek(const Buffers& buffers) {
-    return base::or_throw("peek", [&](error_code& ec) { return peek(buffers, ec); });
+    return base::or_throw("peek", [&](beck::error_code& ec) { return peek(buffers, ec); });
   }
   /// Returns the number of bytes that are kept.
-  std::size_t in_avail(error_code& ec) const noexcept {
-    ec = error_code();
+  std::size_t in_avail(beck::error_code& ec) const noexcept {
+    ec = beck::error_code();
     return kept_.size();
   }
   std::size_t in_avail() const noexcept { return kept_.size(); }
@@ -166,7 +169,7 @@ class buffered_read_stream : public facade::layer<Stream> {
   /// Fills, unless the operation is ready, and completes with what `result` makes of it.
   template <class Token, class Result>
   auto start(Token&& token, Result result, bool is_ready = false) {
-    auto steps = [this, result, is_ready](auto& self, error_code ec = {},
+    auto steps = [this, result, is_ready](auto& self, beck::error_code ec = {},
                                           std::size_t bytes = 0) mutable {
       if (is_ready) {
         kept_.commit(bytes);
@@ -177,8 +180,8 @@ class buffered_read_stream : public facade::layer<Stream> {
       self.reset_cancellation_state(enable_total_cancellation());
       this->next_.async_read_some(kept_.room(), std::move(self));
     };
-    return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(std::move(steps), token,
-                                                                          this->next_);
+    return BECK_ASIO::async_compose<Token, void(beck::error_code, std::size_t)>(std::move(steps),
+                                                                                token, this->next_);
   }
 
   facade::stream_buffer kept_;
@@ -200,8 +203,8 @@ class buffered_write_stream : public facade::layer<Stream> {
       : base(static_cast<Arg&&>(arg)), kept_(buffer_size) {}
 
   /// Writes all that is kept. Returns the number of bytes.
-  std::size_t flush(error_code& ec) {
-    ec = error_code();
+  std::size_t flush(beck::error_code& ec) {
+    ec = beck::error_code();
     std::size_t written = 0;
     while (!ec && kept_.size() != 0) {
       const std::size_t bytes = this->next_.write_some(kept_.data(), ec);
@@ -211,28 +214,29 @@ class buffered_write_stream : public facade::layer<Stream> {
     return written;
   }
   std::size_t flush() {
-    return base::or_throw("flush", [this](error_code& ec) { return flush(ec); });
+    return base::or_throw("flush", [this](beck::error_code& ec) { return flush(ec); });
   }
   /// As flush(). `token` takes (error_code, std::size_t).
   template <class Token = default_token>
   auto async_flush(Token&& token = Token()) {
     return start(
-        static_cast<Token&&>(token), [](error_code, std::size_t bytes) { return bytes; },
+        static_cast<Token&&>(token), [](beck::error_code, std::size_t bytes) { return bytes; },
         kept_.size() == 0);
   }
 
   /// Keeps as many bytes as there is room for; flushes first if there is none. Returns their
   /// number.
   template <class Buffers>
-  std::size_t write_some(const Buffers& buffers, error_code& ec) {
-    ec = error_code();
+  std::size_t write_some(const Buffers& buffers, beck::error_code& ec) {
+    ec = beck::error_code();
     if (beck::buffer_size(buffers) == 0) return 0;
     if (kept_.room().size() == 0) flush(ec);
     return ec ? 0 : keep(buffers);
   }
   template <class Buffers>
   std::size_t write_some(const Buffers& buffers) {
-    return base::or_throw("write_some", [&](error_code& ec) { return write_some(buffers, ec); });
+    return base::or_throw("write_some",
+                          [&](beck::error_code& ec) { return write_some(buffers, ec); });
   }
   /// As write_some(). `token` takes (error_code, std::size_t).
   template <class Buffers, class Token = default_token>
@@ -240,7 +244,8 @@ class buffered_write_stream : public facade::layer<Stream> {
     const bool has_room = kept_.room().size() != 0 || beck::buffer_size(buffers) == 0;
     return start(
         static_cast<Token&&>(token),
-        [this, buffers](error_code ec, std::size_t) { return ec ? 0 : keep(buffers); }, has_room);
+        [this, buffers](beck::error_code ec, std::size_t) { return ec ? 0 : keep(buffers); },
+        has_room);
   }
 
   /// As those of the stream below.
@@ -272,7 +277,7 @@ class buffered_write_stream : public facade::layer<Stream> {
   /// of it.
   template <class Token, class Result>
   auto start(Token&& token, Result result, bool is_ready) {
-    auto steps = [this, result, is_ready](auto& self, error_code ec = {},
+    auto steps = [this, result, is_ready](auto& self, beck::error_code ec = {},
                                           std::size_t bytes = 0) mutable {
       if (is_ready) {
         kept_.consume(bytes);
@@ -283,8 +288,8 @@ class buffered_write_stream : public facade::layer<Stream> {
       self.reset_cancellation_state(enable_total_cancellation());
       BECK_ASIO::async_write(this->next_, kept_.data(), std::move(self));
     };
-    return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(std::move(steps), token,
-                                                                          this->next_);
+    return BECK_ASIO::async_compose<Token, void(beck::error_code, std::size_t)>(std::move(steps),
+                                                                                token, this->next_);
   }
 
   facade::stream_buffer kept_;
@@ -310,7 +315,7 @@ class buffered_stream : public buffered_read_stream<buffered_write_stream<Stream
   next_layer_type& next_layer() noexcept { return this->next_.next_layer(); }
   /// As buffered_write_stream::flush().
   std::size_t flush() { return this->next_.flush(); }
-  std::size_t flush(error_code& ec) { return this->next_.flush(ec); }
+  std::size_t flush(beck::error_code& ec) { return this->next_.flush(ec); }
   template <class Token = default_token>
   auto async_flush(Token&& token = Token()) {
     return this->next_.async_flush(static_cast<Token&&>(token));

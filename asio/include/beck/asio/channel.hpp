@@ -44,9 +44,9 @@ struct channel_form;
 template <class... A>
 struct channel_form<void(A...)> {
   using message = std::tuple<std::decay_t<A>...>;
-  using received = void(error_code, std::decay_t<A>...);
+  using received = void(beck::error_code, std::decay_t<A>...);
   template <class F>
-  static void give(F&& f, const error_code& ec, message&& values) {
+  static void give(F&& f, const beck::error_code& ec, message&& values) {
     std::apply(
         [&](auto&&... v) {
           if constexpr (std::is_invocable_v<F, A...>) {
@@ -59,11 +59,11 @@ struct channel_form<void(A...)> {
   }
 };
 template <class... A>
-struct channel_form<void(error_code, A...)> {
-  using message = std::tuple<error_code, std::decay_t<A>...>;
-  using received = void(error_code, std::decay_t<A>...);
+struct channel_form<void(beck::error_code, A...)> {
+  using message = std::tuple<beck::error_code, std::decay_t<A>...>;
+  using received = void(beck::error_code, std::decay_t<A>...);
   template <class F>
-  static void give(F&& f, const error_code& ec, message&& values) {
+  static void give(F&& f, const beck::error_code& ec, message&& values) {
     if (ec) std::get<0>(values) = ec;
     std::apply(static_cast<F&&>(f), static_cast<message&&>(values));
   }
@@ -73,7 +73,7 @@ struct channel_form<void(std::exception_ptr, A...)> {
   using message = std::tuple<std::exception_ptr, std::decay_t<A>...>;
   using received = void(std::exception_ptr, std::decay_t<A>...);
   template <class F>
-  static void give(F&& f, const error_code& ec, message&& values) {
+  static void give(F&& f, const beck::error_code& ec, message&& values) {
     if (ec) std::get<0>(values) = std::make_exception_ptr(system_error(ec));
     std::apply(static_cast<F&&>(f), static_cast<message&&>(values));
   }
@@ -131,11 +131,11 @@ template <class Signature, class Handler>
 inline constexpr bool takes_either = false;
 template <class... A, class Handler>
 inline constexpr bool takes_either<void(A...), Handler> =
-    std::is_invocable_v<Handler&, A...> && std::is_invocable_v<Handler&, error_code> &&
-    (!beck::completion_token_for<Handler, void(error_code, A...)> ||
+    std::is_invocable_v<Handler&, A...> && std::is_invocable_v<Handler&, beck::error_code> &&
+    (!beck::completion_token_for<Handler, void(beck::error_code, A...)> ||
      requires { typename beck::async_result<Handler, void()>::unspecialised; });
 template <class... A, class Handler>
-inline constexpr bool takes_either<void(error_code, A...), Handler> = false;
+inline constexpr bool takes_either<void(beck::error_code, A...), Handler> = false;
 template <class... A, class Handler>
 inline constexpr bool takes_either<void(std::exception_ptr, A...), Handler> = false;
 template <class Handler>
@@ -144,7 +144,7 @@ class either_handler {
   explicit either_handler(Handler handler) : handler_(std::move(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   template <class... A>
-  void operator()(const error_code& ec, A&&... message) {
+  void operator()(const beck::error_code& ec, A&&... message) {
     if (ec) {
       handler_(ec);
     } else {
@@ -168,12 +168,12 @@ class [[nodiscard]] channel_receive
   const any_io_executor& get_executor() const noexcept { return executor_; }
   void initiate(typename channel_receive::handler done) {
     // What completes here goes to the immediate executor of the handler.
-    const auto give = [&](const error_code& ec, typename Form::message&& m) {
+    const auto give = [&](const beck::error_code& ec, typename Form::message&& m) {
       Form::give(done, ec, std::move(m));
     };
     if (from_->try_receive(give)) return;
     from_->async_receive(facade::passed_to(
-        std::move(done), [](auto& kept, const error_code& ec, typename Form::message&& m) {
+        std::move(done), [](auto& kept, const beck::error_code& ec, typename Form::message&& m) {
           Form::give(kept, ec, std::move(m));
         }));
   }
@@ -184,7 +184,7 @@ class [[nodiscard]] channel_receive
 };
 
 template <class Form>
-class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(error_code)> {
+class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(beck::error_code)> {
  public:
   static constexpr const char* waits_for = "channel send";
   using message = typename Form::message;
@@ -195,11 +195,11 @@ class [[nodiscard]] channel_send : public beck::op<channel_send<Form>, void(erro
   const any_io_executor& get_executor() const noexcept { return executor_; }
   void initiate(typename channel_send::handler done) {
     // What completes here goes to the immediate executor of the handler.
-    if (!to_->is_open()) return done(error_code(beck::error::channel_closed));
-    if (to_->try_send(std::move(message_))) return done(error_code());
-    to_->async_send(
-        std::move(message_),
-        facade::passed_to(std::move(done), [](auto& kept, const error_code& ec) { kept(ec); }));
+    if (!to_->is_open()) return done(beck::error_code(beck::error::channel_closed));
+    if (to_->try_send(std::move(message_))) return done(beck::error_code());
+    to_->async_send(std::move(message_),
+                    facade::passed_to(std::move(done),
+                                      [](auto& kept, const beck::error_code& ec) { kept(ec); }));
   }
 
  private:
@@ -341,7 +341,7 @@ class channel_of : public facade::sends_messages<channel_of<Concurrent, Executor
   template <class Handler>
   bool try_receive(Handler&& handler) {
     bool is_received = false;
-    channel_->try_receive([&](const error_code& closed, message values) {
+    channel_->try_receive([&](const beck::error_code& closed, message values) {
       if (closed) return;
       is_received = true;
       form::give(static_cast<Handler&&>(handler), closed, std::move(values));
@@ -387,11 +387,11 @@ template <bool Concurrent, class... Parameters>
 struct chosen;
 template <bool Concurrent, class Signature>
 struct chosen<Concurrent, Signature> {
-  using type = channel_of<Concurrent, any_io_executor, Signature>;
+  using type = channel_of<Concurrent, any_io_executor, facade::beck_signature<Signature>>;
 };
 template <bool Concurrent, class Executor, class Signature>
 struct chosen<Concurrent, Executor, Signature> {
-  using type = channel_of<Concurrent, Executor, Signature>;
+  using type = channel_of<Concurrent, Executor, facade::beck_signature<Signature>>;
 };
 
 }  // namespace channel_parameters
@@ -400,11 +400,11 @@ struct chosen<Concurrent, Executor, Signature> {
 template <class Executor, class Traits, class Signature>
   requires std::is_same_v<typename Traits::template rebind<Signature>::other,
                           channel_traits<Signature>>
-using basic_channel = channel_of<false, Executor, Signature>;
+using basic_channel = channel_of<false, Executor, facade::beck_signature<Signature>>;
 template <class Executor, class Traits, class Signature>
   requires std::is_same_v<typename Traits::template rebind<Signature>::other,
                           channel_traits<Signature>>
-using basic_concurrent_channel = channel_of<true, Executor, Signature>;
+using basic_concurrent_channel = channel_of<true, Executor, facade::beck_signature<Signature>>;
 /// A channel that one thread uses at a time.
 template <class... Parameters>
 using channel = typename channel_parameters::chosen<false, Parameters...>::type;

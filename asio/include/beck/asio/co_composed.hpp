@@ -50,9 +50,9 @@ auto co_result(std::tuple<A...>& results) {
   return co_values<std::tuple<A...>, 0>(results, std::index_sequence_for<A...>());
 }
 template <class... A>
-auto co_result(std::tuple<error_code, A...>& results) {
+auto co_result(std::tuple<beck::error_code, A...>& results) {
   if (std::get<0>(results)) throw system_error(std::get<0>(results));
-  return co_values<std::tuple<error_code, A...>, 1>(results, std::index_sequence_for<A...>());
+  return co_values<std::tuple<beck::error_code, A...>, 1>(results, std::index_sequence_for<A...>());
 }
 template <class... A>
 auto co_result(std::tuple<std::exception_ptr, A...>& results) {
@@ -94,7 +94,7 @@ class co_return_of<Promise, R(A...)> {
   void by_default(const std::tuple<>&) {}
   template <class First, class... Rest>
   void by_default(std::tuple<First, Rest...> results) {
-    if constexpr (std::is_same_v<First, error_code>) {
+    if constexpr (std::is_same_v<First, beck::error_code>) {
       std::get<0>(results) = error::operation_aborted;
     } else if constexpr (std::is_same_v<First, std::exception_ptr>) {
       std::get<0>(results) =
@@ -405,7 +405,8 @@ class co_start {
 template <class... Signatures, class Implementation, class... Places>
 auto co_composed(Implementation&& implementation, Places&&... places) {
   constexpr std::size_t count = sizeof...(Places) == 0 ? 1 : sizeof...(Places);
-  return facade::co_start<std::decay_t<Implementation>, count, Signatures...>(
+  return facade::co_start<std::decay_t<Implementation>, count,
+                          facade::beck_signature<Signatures>...>(
       static_cast<Implementation&&>(implementation), places...);
 }
 

@@ -149,6 +149,6 @@ struct compose_function {
 /// self.reset_cancellation_state(filter). An object, so that argument-dependent lookup does not
 /// find beck's function beside it.
 template <class Token, class Signature>
-inline constexpr facade::compose_function<Token, Signature> async_compose{};
+inline constexpr facade::compose_function<Token, facade::beck_signature<Signature>> async_compose{};
 
 BECK_ASIO_END

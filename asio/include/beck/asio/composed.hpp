@@ -45,7 +45,7 @@ struct composed_signature {
 };
 template <class Signature>
 struct composed_signature<Signature> {
-  using type = Signature;
+  using type = beck_signature<Signature>;
 };
 
 }  // namespace facade

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -19,12 +20,28 @@ BECK_ASIO_BEGIN
 
 using beck::connect;
 
+/// Whether a class is a sequence of endpoints for connect(): it has iterators.
+template <class T>
+    struct is_endpoint_sequence : std::bool_constant < requires(const T& all) {
+  all.begin();
+  all.end();
+  typename std::iterator_traits<decltype(all.begin())>::value_type;
+}>{};
+/// Whether a class is a condition for connect() with such an iterator.
+template <class T, class Iterator>
+    struct is_connect_condition
+    : std::bool_constant < requires(T& condition, const beck::error_code& ec, Iterator at) {
+  { condition(ec, at) } -> std::same_as<Iterator>;
+} || requires(T& condition, const beck::error_code& ec, Iterator at) {
+  { condition(ec, *at) } -> std::same_as<bool>;
+}>{};
+
 namespace facade {
 
 /// A socket that connects, also of datagrams.
 template <class S>
 concept connecting_socket =
-    requires(S& socket, const typename S::endpoint_type& to, error_code& ec) {
+    requires(S& socket, const typename S::endpoint_type& to, beck::error_code& ec) {
       typename S::protocol_type;
       typename S::executor_type;
       socket.connect(to, ec);
@@ -44,9 +61,10 @@ concept endpoint_iterator =
     };
 /// A condition of before Asio 1.12: returns the iterator to go on with.
 template <class Condition, class I>
-concept moving_condition = requires(Condition& condition, const error_code& ec, const I& next) {
-  { condition(ec, next) } -> std::same_as<I>;
-};
+concept moving_condition =
+    requires(Condition& condition, const beck::error_code& ec, const I& next) {
+      { condition(ec, next) } -> std::same_as<I>;
+    };
 /// Either kind of condition.
 template <class Condition, class I, class Protocol>
 concept any_condition = moving_condition<Condition, I> ||
@@ -54,7 +72,7 @@ concept any_condition = moving_condition<Condition, I> ||
 
 /// Returns where the next attempt is, from `at` on: `end` if there is none.
 template <class Protocol, class I, class Condition>
-I next_attempt(Condition& condition, const error_code& ec, I at, const I& end) {
+I next_attempt(Condition& condition, const beck::error_code& ec, I at, const I& end) {
   if constexpr (moving_condition<Condition, I>) {
     return at == end ? at : condition(ec, at);
   } else {
@@ -65,9 +83,9 @@ I next_attempt(Condition& condition, const error_code& ec, I at, const I& end) {
 
 /// Tries the endpoints. Returns the iterator of the one that was connected to, or `end`.
 template <class Socket, class I, class Condition>
-I connect_in_turn(Socket& socket, I at, const I& end, Condition& condition, error_code& ec) {
+I connect_in_turn(Socket& socket, I at, const I& end, Condition& condition, beck::error_code& ec) {
   using Protocol = protocol_of<Socket>;
-  ec = error_code();
+  ec = beck::error_code();
   bool is_tried = false;
   for (at = facade::next_attempt<Protocol>(condition, ec, at, end); !(at == end);
        at = facade::next_attempt<Protocol>(condition, ec, at, end)) {
@@ -96,10 +114,10 @@ class connect_steps {
   template <class Self>
   void operator()(Self& self) {
     self.reset_cancellation_state(enable_partial_cancellation());
-    go_on(self, error_code(), error::not_found);
+    go_on(self, beck::error_code(), error::not_found);
   }
   template <class Self>
-  void operator()(Self& self, const error_code& ec) {
+  void operator()(Self& self, const beck::error_code& ec) {
     if (!socket_->is_open() || (ec && !!self.cancelled())) {
       self.complete(error::operation_aborted, at_);
     } else if (!ec) {
@@ -113,7 +131,7 @@ class connect_steps {
  private:
   /// Tries the next endpoint, and ends with `none` if there is none.
   template <class Self>
-  void go_on(Self& self, const error_code& last, const error_code& none) {
+  void go_on(Self& self, const beck::error_code& last, const beck::error_code& none) {
     at_ = facade::next_attempt<protocol>(condition_, last, at_, end_);
     if (at_ == end_) {
       self.complete(none, end_);
@@ -121,7 +139,7 @@ class connect_steps {
     }
     Socket& socket = *socket_;  // `self` moves this object away
     const auto next = static_cast<typename protocol::endpoint>(*at_);
-    error_code ignored;
+    beck::error_code ignored;
     socket.close(ignored);
     socket.async_connect(next, static_cast<Self&&>(self));
   }
@@ -140,7 +158,7 @@ class with_endpoint {
       : handler_(std::move(handler)), kept_(std::move(kept)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   template <class I>
-  void operator()(const error_code& ec, const I& at) {
+  void operator()(const beck::error_code& ec, const I& at) {
     const Endpoint found = ec ? Endpoint() : static_cast<Endpoint>(*at);
     kept_.reset();
     static_cast<Handler&&>(handler_)(ec, found);
@@ -171,7 +189,7 @@ class range_connect_initiation {
                                                                  std::move(kept));
     using iterator = range_iterator<Range>;
     using steps = connect_steps<Socket, iterator, Condition>;
-    compose_function<decltype(passed), void(error_code, iterator)>()(
+    compose_function<decltype(passed), void(beck::error_code, iterator)>()(
         steps(*socket_, range.begin(), range.end(), std::move(condition)), passed, *socket_);
   }
 
@@ -204,7 +222,7 @@ struct connect_function {
             any_condition<I, protocol_of<Socket>> Condition, class Token = default_token_of<Socket>>
   auto operator()(Socket& to, I begin, I end, Condition condition, Token&& token = Token()) const {
     using steps = connect_steps<Socket, I, Condition>;
-    return compose_function<Token, void(error_code, I)>()(
+    return compose_function<Token, void(beck::error_code, I)>()(
         steps(to, std::move(begin), std::move(end), std::move(condition)), token, to);
   }
   template <connecting_socket Socket, endpoint_iterator<protocol_of<Socket>> I,
@@ -220,7 +238,7 @@ struct connect_function {
     if constexpr (endpoint_iterator<E, protocol_of<Socket>>) {
       return (*this)(to, all, E(), std::move(condition), static_cast<Token&&>(token));
     } else {
-      return beck::async_initiate<Token, void(error_code, typename Socket::endpoint_type)>(
+      return beck::async_initiate<Token, void(beck::error_code, typename Socket::endpoint_type)>(
           range_connect_initiation<Socket>(to), token, std::make_shared<const E>(all),
           std::move(condition));
     }
@@ -248,7 +266,7 @@ inline constexpr facade::connect_function async_connect{};
 template <facade::connecting_socket Socket,
           facade::endpoint_iterator<facade::protocol_of<Socket>> I,
           facade::any_condition<I, facade::protocol_of<Socket>> Condition>
-I connect(Socket& socket, I begin, I end, Condition condition, error_code& ec) {
+I connect(Socket& socket, I begin, I end, Condition condition, beck::error_code& ec) {
   return facade::connect_in_turn(socket, begin, end, condition, ec);
 }
 /// As above. Throws a system_error.
@@ -256,7 +274,7 @@ template <facade::connecting_socket Socket,
           facade::endpoint_iterator<facade::protocol_of<Socket>> I,
           facade::any_condition<I, facade::protocol_of<Socket>> Condition>
 I connect(Socket& socket, I begin, I end, Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   I found = facade::connect_in_turn(socket, begin, end, condition, ec);
   if (ec) throw system_error(ec, "connect");
   return found;
@@ -264,7 +282,7 @@ I connect(Socket& socket, I begin, I end, Condition condition) {
 /// As above, without a condition.
 template <facade::connecting_socket Socket,
           facade::endpoint_iterator<facade::protocol_of<Socket>> I>
-I connect(Socket& socket, I begin, I end, error_code& ec) {
+I connect(Socket& socket, I begin, I end, beck::error_code& ec) {
   return BECK_ASIO::connect(socket, begin, end, beck::detail::any_endpoint(), ec);
 }
 /// As above. Throws a system_error.
@@ -279,7 +297,7 @@ template <
     beck::detail::endpoint_range<typename Socket::endpoint_type> Range,
     facade::any_condition<facade::range_iterator<Range>, facade::protocol_of<Socket>> Condition>
 typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints, Condition condition,
-                                       error_code& ec) {
+                                       beck::error_code& ec) {
   const auto found =
       facade::connect_in_turn(socket, endpoints.begin(), endpoints.end(), condition, ec);
   using endpoint = typename Socket::endpoint_type;
@@ -292,7 +310,7 @@ template <
     facade::any_condition<facade::range_iterator<Range>, facade::protocol_of<Socket>> Condition>
 typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints,
                                        Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   const auto found = BECK_ASIO::connect(socket, endpoints, std::move(condition), ec);
   if (ec) throw system_error(ec, "connect");
   return found;
@@ -300,7 +318,8 @@ typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints,
 /// As above, without a condition.
 template <facade::connecting_socket Socket,
           beck::detail::endpoint_range<typename Socket::endpoint_type> Range>
-typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints, error_code& ec) {
+typename Socket::endpoint_type connect(Socket& socket, const Range& endpoints,
+                                       beck::error_code& ec) {
   return BECK_ASIO::connect(socket, endpoints, beck::detail::any_endpoint(), ec);
 }
 /// As above. Throws a system_error.

@@ -28,7 +28,7 @@ class awaitable_promise : public beck::task<T, true>::promise_type {
   decltype(auto) await_transform(A&& a) {
     if constexpr (!asks_coroutine<std::remove_cvref_t<A>>) {
       if (this->current_scope().reason() == beck::detail::stop_reason::stop) [[unlikely]]
-        throw beck::io_error(error_code(beck::error::operation_aborted), "co_await");
+        throw beck::io_error(beck::error_code(beck::error::operation_aborted), "co_await");
     }
     return beck::task<T, true>::promise_type::await_transform(static_cast<A&&>(a));
   }

@@ -20,13 +20,13 @@ template <class T>
 struct disposition_traits;
 /// That of an error code.
 template <>
-struct disposition_traits<error_code> {
+struct disposition_traits<beck::error_code> {
   /// Returns whether it says success.
-  static bool not_an_error(const error_code& ec) noexcept { return !ec; }
+  static bool not_an_error(const beck::error_code& ec) noexcept { return !ec; }
   /// Throws the error as a system_error.
-  [[noreturn]] static void throw_exception(const error_code& ec) { throw system_error(ec); }
+  [[noreturn]] static void throw_exception(const beck::error_code& ec) { throw system_error(ec); }
   /// Returns an exception with the error; null if it says success.
-  static std::exception_ptr to_exception_ptr(const error_code& ec) noexcept {
+  static std::exception_ptr to_exception_ptr(const beck::error_code& ec) noexcept {
     return ec ? std::make_exception_ptr(system_error(ec)) : nullptr;
   }
 };

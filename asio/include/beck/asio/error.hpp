@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: BSL-1.0
-// Error codes and exceptions, as beck reports them. Codes are std::error_code in both namespaces.
+// Error codes and exceptions. Codes are those of beck, which is std::error_code; exceptions are of
+// the class that programs catch: std::system_error, or Boost's where Boost.System is installed.
 #pragma once
 
+#include <beck/asio/boost_system.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/base/error.hpp>
 #include <beck/net/name_error.hpp>
 
 BECK_ASIO_BEGIN
 
+#if !defined(BECK_ASIO_BOOST)
 using beck::error_code;
+#endif
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+using boost::system::system_error;
+#else
 using beck::system_error;
+#endif
 using std::error_category;
 using std::system_category;
 
 namespace facade {
 /// Exceptions say what Asio's say.
 inline const bool exceptions_are_short = beck::detail::shorten_exceptions();
+#if defined(BECK_ASIO_BOOST_SYSTEM) && !defined(BECK_ASIO_STD_EXCEPTIONS)
+/// And are Boost's.
+inline constexpr beck::detail::exception_form boost_exceptions{
+    [](const beck::io_error& error) {
+      throw boost::system::system_error(facade::to_program(error.code()), error.operation());
+    },
+    []() noexcept -> beck::error_code {
+      try {
+        throw;
+      } catch (const boost::system::system_error& known) {
+        return known.code();
+      } catch (...) {
+        return beck::error_code();
+      }
+    }};
+inline const bool exceptions_are_of_boost = beck::detail::set_exception_form(boost_exceptions);
+#endif
 }  // namespace facade
 
 namespace error {
@@ -27,10 +52,10 @@ using namespace beck::error;
 /// equal to it.
 struct not_found_t {
   /// Returns the code of beck's not_found.
-  operator error_code() const noexcept {
+  operator beck::error_code() const noexcept {
     return beck::error::make_error_code(beck::error::not_found);
   }
-  friend bool operator==(const error_code& ec, not_found_t) noexcept {
+  friend bool operator==(const beck::error_code& ec, not_found_t) noexcept {
     return ec == beck::error::make_error_code(beck::error::not_found) ||
            ec == beck::error::make_error_code(beck::error::delimiter_not_found);
   }
@@ -39,12 +64,28 @@ struct not_found_t {
 inline constexpr not_found_t not_found{};
 using beck::error::make_error_code;
 /// Returns the code.
-inline error_code make_error_code(not_found_t e) noexcept { return e; }
+inline beck::error_code make_error_code(not_found_t e) noexcept { return e; }
 
 /// Returns the category of basic_errors.
-inline const error_category& get_system_category() noexcept { return std::system_category(); }
+inline const facade::program_category& get_system_category() noexcept {
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+  return boost::system::system_category();
+#else
+  return std::system_category();
+#endif
+}
 /// Returns the category of misc_errors.
-inline const error_category& get_misc_category() noexcept { return beck::detail::misc_category(); }
+inline const facade::program_category& get_misc_category() noexcept {
+  return facade::to_program<beck::detail::misc_category>();
+}
+/// Returns the category of netdb_errors.
+inline const facade::program_category& get_netdb_category() noexcept {
+  return facade::to_program<beck::detail::netdb_category>();
+}
+/// Returns the category of addrinfo_errors.
+inline const facade::program_category& get_addrinfo_category() noexcept {
+  return facade::to_program<beck::detail::addrinfo_category>();
+}
 
 }  // namespace error
 

@@ -31,16 +31,16 @@ using beck::ip::v6_only;
 using beck::ip::v6_only;
 
 /// Returns the name of this host.
-inline std::string host_name(error_code& ec) {
+inline std::string host_name(beck::error_code& ec) {
   char name[HOST_NAME_MAX + 1];
-  ec = error_code();
+  ec = beck::error_code();
   if (::gethostname(name, sizeof name) == 0) return name;
-  ec = error_code(errno, std::system_category());
+  ec = beck::error_code(errno, std::system_category());
   return std::string();
 }
 /// As above. Throws a system_error.
 inline std::string host_name() {
-  error_code ec;
+  beck::error_code ec;
   std::string name = BECK_ASIO::ip::host_name(ec);
   if (ec) throw system_error(ec, "host_name");
   return name;

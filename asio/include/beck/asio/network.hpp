@@ -46,13 +46,13 @@ class network {
     return std::string(address_.to_string()) + '/' + std::to_string(length_);
   }
   /// As above; `ec` is never set.
-  std::string to_string(error_code& ec) const {
-    ec = error_code();
+  std::string to_string(beck::error_code& ec) const {
+    ec = beck::error_code();
     return to_string();
   }
 
   /// Parses "address/length". Sets `ec` to invalid_argument if `text` is nothing like that.
-  static Network parse(std::string_view text, error_code& ec) {
+  static Network parse(std::string_view text, beck::error_code& ec) {
     const std::size_t slash = text.find('/');
     const std::string_view digits =
         slash < text.size() ? text.substr(slash + 1) : std::string_view();
@@ -67,7 +67,7 @@ class network {
   }
   /// As above, and throws system_error.
   static Network parse(std::string_view text) {
-    error_code ec;
+    beck::error_code ec;
     const Network result = parse(text, ec);
     if (ec) throw system_error(ec, "make_network \"" + std::string(text) + "\"");
     return result;
@@ -149,7 +149,7 @@ class network_v4 : public facade::network<network_v4, address_v4> {
     }
     return length;
   }
-  static address_v4 parse_address(std::string_view text, error_code& ec) {
+  static address_v4 parse_address(std::string_view text, beck::error_code& ec) {
     return make_address_v4(text, ec);
   }
   static address_v4 address_of(const address_v4::bytes_type& bytes, const address_v4&) noexcept {
@@ -178,7 +178,7 @@ class network_v6 : public facade::network<network_v6, address_v6> {
   }
 
  private:
-  static address_v6 parse_address(std::string_view text, error_code& ec) {
+  static address_v6 parse_address(std::string_view text, beck::error_code& ec) {
     return make_address_v6(text, ec);
   }
   static address_v6 address_of(const address_v6::bytes_type& bytes,
@@ -198,7 +198,7 @@ inline network_v4 make_network_v4(const address_v4& address, const address_v4& m
 /// Parses "a.b.c.d/length". Throws system_error.
 inline network_v4 make_network_v4(std::string_view text) { return network_v4::parse(text); }
 /// As above, and sets `ec`.
-inline network_v4 make_network_v4(std::string_view text, error_code& ec) {
+inline network_v4 make_network_v4(std::string_view text, beck::error_code& ec) {
   return network_v4::parse(text, ec);
 }
 /// Makes a network of an address and the length of its prefix.
@@ -208,7 +208,7 @@ inline network_v6 make_network_v6(const address_v6& address, unsigned short leng
 /// Parses "address/length". Throws system_error.
 inline network_v6 make_network_v6(std::string_view text) { return network_v6::parse(text); }
 /// As above, and sets `ec`.
-inline network_v6 make_network_v6(std::string_view text, error_code& ec) {
+inline network_v6 make_network_v6(std::string_view text, beck::error_code& ec) {
   return network_v6::parse(text, ec);
 }
 

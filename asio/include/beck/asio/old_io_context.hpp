@@ -32,13 +32,13 @@ class io_context : public beck::io_context {
   using beck::io_context::run;
   using beck::io_context::run_one;
   /// As the function without `ec`, which is never set.
-  std::size_t run(error_code& ec) { return no_error(ec), run(); }
+  std::size_t run(beck::error_code& ec) { return no_error(ec), run(); }
   /// As above.
-  std::size_t run_one(error_code& ec) { return no_error(ec), run_one(); }
+  std::size_t run_one(beck::error_code& ec) { return no_error(ec), run_one(); }
   /// As above.
-  std::size_t poll(error_code& ec) { return no_error(ec), poll(); }
+  std::size_t poll(beck::error_code& ec) { return no_error(ec), poll(); }
   /// As above.
-  std::size_t poll_one(error_code& ec) { return no_error(ec), poll_one(); }
+  std::size_t poll_one(beck::error_code& ec) { return no_error(ec), poll_one(); }
   /// As restart().
   void reset() { restart(); }
   /// As asio::post().
@@ -58,7 +58,7 @@ class io_context : public beck::io_context {
   }
 
  private:
-  static void no_error(error_code& ec) noexcept { ec = error_code(); }
+  static void no_error(beck::error_code& ec) noexcept { ec = beck::error_code(); }
 };
 
 /// Keeps run() from returning while it exists.

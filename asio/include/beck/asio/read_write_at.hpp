@@ -32,7 +32,7 @@ inline constexpr std::size_t step_min = 512;
 
 /// Returns how many bytes a step may read into `into`: 0 if it is full or the condition is met.
 template <class Condition, class Allocator>
-std::size_t room_for_step(Condition& condition, const error_code& ec, std::size_t total,
+std::size_t room_for_step(Condition& condition, const beck::error_code& ec, std::size_t total,
                           const basic_streambuf<Allocator>& into) {
   const std::size_t wanted = beck::detail::bytes_wanted(condition, ec, total);
   const std::size_t unused = into.capacity() - into.size();
@@ -53,10 +53,10 @@ class read_at_steps {
   template <class Self>
   void operator()(Self& self) {
     self.reset_cancellation_state(enable_partial_cancellation());
-    go_on(self, error_code());
+    go_on(self, beck::error_code());
   }
   template <class Self>
-  void operator()(Self& self, const error_code& ec, std::size_t bytes) {
+  void operator()(Self& self, const beck::error_code& ec, std::size_t bytes) {
     total_ += bytes;
     into_->commit(bytes);
     go_on(self, ec, bytes == 0);
@@ -64,7 +64,7 @@ class read_at_steps {
 
  private:
   template <class Self>
-  void go_on(Self& self, const error_code& ec, bool is_over = false) {
+  void go_on(Self& self, const beck::error_code& ec, bool is_over = false) {
     const std::size_t room = facade::room_for_step(condition_, ec, total_, *into_);
     if (room == 0 || is_over) {
       self.complete(ec, total_);
@@ -101,7 +101,7 @@ class write_at_steps {
     launch(static_cast<Self&&>(self));
   }
   template <class Self>
-  void operator()(Self& self, const error_code& ec, std::size_t bytes) {
+  void operator()(Self& self, const beck::error_code& ec, std::size_t bytes) {
     from_->consume(bytes);
     self.complete(ec, bytes);
   }
@@ -122,7 +122,7 @@ concept transfer_token = !beck::detail::completion_condition<std::decay_t<T>>;
 template <class Device, beck::mutable_buffer_sequence Buffers,
           beck::detail::completion_condition Condition>
 std::size_t read_at(Device& device, std::uint64_t offset, const Buffers& buffers,
-                    Condition condition, error_code& ec) {
+                    Condition condition, beck::error_code& ec) {
   return beck::detail::transfer_steps_now<beck::mutable_buffer>(
       buffers, condition, ec,
       [&](const auto& parts,
@@ -135,7 +135,7 @@ template <class Device, beck::mutable_buffer_sequence Buffers,
           beck::detail::completion_condition Condition>
 std::size_t read_at(Device& device, std::uint64_t offset, const Buffers& buffers,
                     Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   const std::size_t n = BECK_ASIO::read_at(device, offset, buffers, std::move(condition), ec);
   if (ec) beck::detail::throw_error(ec, "read_at", n);
   return n;
@@ -144,8 +144,8 @@ std::size_t read_at(Device& device, std::uint64_t offset, const Buffers& buffers
 /// number of bytes read, also with an error.
 template <class Device, class Allocator, beck::detail::completion_condition Condition>
 std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
-                    Condition condition, error_code& ec) {
-  ec = error_code();
+                    Condition condition, beck::error_code& ec) {
+  ec = beck::error_code();
   std::size_t total = 0;
   while (const std::size_t room = facade::room_for_step(condition, ec, total, into)) {
     const std::size_t n = device.read_some_at(offset + total, into.prepare(room), ec);
@@ -159,7 +159,7 @@ std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Alloca
 template <class Device, class Allocator, beck::detail::completion_condition Condition>
 std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
                     Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   const std::size_t n = BECK_ASIO::read_at(device, offset, into, std::move(condition), ec);
   if (ec) beck::detail::throw_error(ec, "read_at", n);
   return n;
@@ -167,7 +167,7 @@ std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Alloca
 /// As above, until the streambuf is full or an error occurs.
 template <class Device, class Allocator>
 std::size_t read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
-                    error_code& ec) {
+                    beck::error_code& ec) {
   return BECK_ASIO::read_at(device, offset, into, transfer_all(), ec);
 }
 /// As above. Throws an io_error.
@@ -184,7 +184,7 @@ template <class Device, class Allocator, beck::detail::completion_condition Cond
 auto async_read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& into,
                    Condition condition, Token&& token = Token()) {
   using steps = facade::read_at_steps<Device, Allocator, Condition>;
-  return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(
+  return BECK_ASIO::async_compose<Token, void(beck::error_code, std::size_t)>(
       steps(device, offset, into, std::move(condition)), token, device);
 }
 /// As above, until the streambuf is full or an error occurs.
@@ -201,7 +201,7 @@ auto async_read_at(Device& device, std::uint64_t offset, basic_streambuf<Allocat
 template <class Device, beck::const_buffer_sequence Buffers,
           beck::detail::completion_condition Condition>
 std::size_t write_at(Device& device, std::uint64_t offset, const Buffers& buffers,
-                     Condition condition, error_code& ec) {
+                     Condition condition, beck::error_code& ec) {
   return beck::detail::transfer_steps_now<beck::const_buffer>(
       buffers, condition, ec,
       [&](const auto& parts,
@@ -214,7 +214,7 @@ template <class Device, beck::const_buffer_sequence Buffers,
           beck::detail::completion_condition Condition>
 std::size_t write_at(Device& device, std::uint64_t offset, const Buffers& buffers,
                      Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   const std::size_t n = BECK_ASIO::write_at(device, offset, buffers, std::move(condition), ec);
   if (ec) beck::detail::throw_error(ec, "write_at", n);
   return n;
@@ -223,7 +223,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, const Buffers& buffer
 /// were written. Blocks. Returns their number, also with an error.
 template <class Device, class Allocator, beck::detail::completion_condition Condition>
 std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
-                     Condition condition, error_code& ec) {
+                     Condition condition, beck::error_code& ec) {
   const std::size_t n = BECK_ASIO::write_at(device, offset, from.data(), std::move(condition), ec);
   from.consume(n);
   return n;
@@ -232,7 +232,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Alloc
 template <class Device, class Allocator, beck::detail::completion_condition Condition>
 std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
                      Condition condition) {
-  error_code ec;
+  beck::error_code ec;
   const std::size_t n = BECK_ASIO::write_at(device, offset, from, std::move(condition), ec);
   if (ec) beck::detail::throw_error(ec, "write_at", n);
   return n;
@@ -240,7 +240,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Alloc
 /// As above, until all is written.
 template <class Device, class Allocator>
 std::size_t write_at(Device& device, std::uint64_t offset, basic_streambuf<Allocator>& from,
-                     error_code& ec) {
+                     beck::error_code& ec) {
   return BECK_ASIO::write_at(device, offset, from, transfer_all(), ec);
 }
 /// As above. Throws an io_error.
@@ -262,7 +262,7 @@ auto async_write_at(Device& device, std::uint64_t offset, basic_streambuf<Alloca
                          static_cast<decltype(next)&&>(next));
   };
   using steps = facade::write_at_steps<Allocator, decltype(launch)>;
-  return BECK_ASIO::async_compose<Token, void(error_code, std::size_t)>(
+  return BECK_ASIO::async_compose<Token, void(beck::error_code, std::size_t)>(
       steps(from, std::move(launch)), token, device);
 }
 /// As above, until all is written.

@@ -168,24 +168,26 @@ class context : public context_base {
 
   /// Adds options.
   void set_options(options o) { SSL_CTX_set_options(handle_.get(), o); }
-  error_code set_options(options o, error_code& ec) { return set_options(o), ec = error_code(); }
+  beck::error_code set_options(options o, beck::error_code& ec) {
+    return set_options(o), ec = beck::error_code();
+  }
   /// Removes options.
   void clear_options(options o) { SSL_CTX_clear_options(handle_.get(), o); }
-  error_code clear_options(options o, error_code& ec) {
-    return clear_options(o), ec = error_code();
+  beck::error_code clear_options(options o, beck::error_code& ec) {
+    return clear_options(o), ec = beck::error_code();
   }
 
   /// Sets whether the certificate of the peer is verified.
   void set_verify_mode(ssl::verify_mode mode) {
     SSL_CTX_set_verify(handle_.get(), mode, SSL_CTX_get_verify_callback(handle_.get()));
   }
-  error_code set_verify_mode(ssl::verify_mode mode, error_code& ec) {
-    return set_verify_mode(mode), ec = error_code();
+  beck::error_code set_verify_mode(ssl::verify_mode mode, beck::error_code& ec) {
+    return set_verify_mode(mode), ec = beck::error_code();
   }
   /// Sets how many issuers a certificate may have, one above the other.
   void set_verify_depth(int depth) { SSL_CTX_set_verify_depth(handle_.get(), depth); }
-  error_code set_verify_depth(int depth, error_code& ec) {
-    return set_verify_depth(depth), ec = error_code();
+  beck::error_code set_verify_depth(int depth, beck::error_code& ec) {
+    return set_verify_depth(depth), ec = beck::error_code();
   }
   /// Sets the function that decides about each certificate of a chain: `bool(bool preverified,
   /// verify_context&)`. An exception refuses.
@@ -197,120 +199,126 @@ class context : public context_base {
     SSL_CTX_set_verify(handle_.get(), SSL_CTX_get_verify_mode(handle_.get()), &verify);
   }
   template <class Function>
-  error_code set_verify_callback(Function function, error_code& ec) {
-    return set_verify_callback(static_cast<Function&&>(function)), ec = error_code();
+  beck::error_code set_verify_callback(Function function, beck::error_code& ec) {
+    return set_verify_callback(static_cast<Function&&>(function)), ec = beck::error_code();
   }
 
   /// Trusts the authorities in a file.
   void load_verify_file(const std::string& name) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(load_verify_file(name, ec), "load_verify_file");
   }
-  error_code load_verify_file(const std::string& name, error_code& ec) {
+  beck::error_code load_verify_file(const std::string& name, beck::error_code& ec) {
     ERR_clear_error();
     return ec = outcome(SSL_CTX_load_verify_locations(handle_.get(), name.c_str(), nullptr));
   }
   /// Trusts the authorities in a folder, whose files are named as OpenSSL's rehash names them.
   void add_verify_path(const std::string& path) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(add_verify_path(path, ec), "add_verify_path");
   }
-  error_code add_verify_path(const std::string& path, error_code& ec) {
+  beck::error_code add_verify_path(const std::string& path, beck::error_code& ec) {
     ERR_clear_error();
     return ec = outcome(SSL_CTX_load_verify_locations(handle_.get(), nullptr, path.c_str()));
   }
   /// Trusts the authorities of the system.
   void set_default_verify_paths() {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(set_default_verify_paths(ec), "set_default_verify_paths");
   }
-  error_code set_default_verify_paths(error_code& ec) {
+  beck::error_code set_default_verify_paths(beck::error_code& ec) {
     ERR_clear_error();
     return ec = outcome(SSL_CTX_set_default_verify_paths(handle_.get()));
   }
   /// Trusts the authorities in `authorities`, certificates in PEM.
   void add_certificate_authority(const beck::const_buffer& authorities) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(add_certificate_authority(authorities, ec), "add_certificate_authority");
   }
-  error_code add_certificate_authority(const beck::const_buffer& authorities, error_code& ec);
+  beck::error_code add_certificate_authority(const beck::const_buffer& authorities,
+                                             beck::error_code& ec);
 
   /// Sets the certificate that the peer gets.
   void use_certificate(const beck::const_buffer& bytes, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_certificate(bytes, format, ec), "use_certificate");
   }
-  error_code use_certificate(const beck::const_buffer& bytes, file_format format, error_code& ec) {
+  beck::error_code use_certificate(const beck::const_buffer& bytes, file_format format,
+                                   beck::error_code& ec) {
     return ec = set_certificate(detail::read_buffer(bytes), format);
   }
   void use_certificate_file(const std::string& name, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_certificate_file(name, format, ec), "use_certificate_file");
   }
-  error_code use_certificate_file(const std::string& name, file_format format, error_code& ec) {
+  beck::error_code use_certificate_file(const std::string& name, file_format format,
+                                        beck::error_code& ec) {
     return ec = set_certificate(detail::read_file(name), format);
   }
   /// Sets the certificate and those of its issuers, in this order, in PEM.
   void use_certificate_chain(const beck::const_buffer& bytes) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_certificate_chain(bytes, ec), "use_certificate_chain");
   }
-  error_code use_certificate_chain(const beck::const_buffer& bytes, error_code& ec) {
+  beck::error_code use_certificate_chain(const beck::const_buffer& bytes, beck::error_code& ec) {
     return ec = set_chain(detail::read_buffer(bytes));
   }
   void use_certificate_chain_file(const std::string& name) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_certificate_chain_file(name, ec), "use_certificate_chain_file");
   }
-  error_code use_certificate_chain_file(const std::string& name, error_code& ec) {
+  beck::error_code use_certificate_chain_file(const std::string& name, beck::error_code& ec) {
     return ec = set_chain(detail::read_file(name));
   }
 
   /// Sets the key of the certificate.
   void use_private_key(const beck::const_buffer& bytes, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_private_key(bytes, format, ec), "use_private_key");
   }
-  error_code use_private_key(const beck::const_buffer& bytes, file_format format, error_code& ec) {
+  beck::error_code use_private_key(const beck::const_buffer& bytes, file_format format,
+                                   beck::error_code& ec) {
     return ec = set_key(detail::read_buffer(bytes), format, false);
   }
   void use_private_key_file(const std::string& name, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_private_key_file(name, format, ec), "use_private_key_file");
   }
-  error_code use_private_key_file(const std::string& name, file_format format, error_code& ec) {
+  beck::error_code use_private_key_file(const std::string& name, file_format format,
+                                        beck::error_code& ec) {
     return ec = set_key(detail::read_file(name), format, false);
   }
   /// As use_private_key(), and refuses keys other than RSA.
   void use_rsa_private_key(const beck::const_buffer& bytes, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_rsa_private_key(bytes, format, ec), "use_rsa_private_key");
   }
-  error_code use_rsa_private_key(const beck::const_buffer& bytes, file_format format,
-                                 error_code& ec) {
+  beck::error_code use_rsa_private_key(const beck::const_buffer& bytes, file_format format,
+                                       beck::error_code& ec) {
     return ec = set_key(detail::read_buffer(bytes), format, true);
   }
   void use_rsa_private_key_file(const std::string& name, file_format format) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_rsa_private_key_file(name, format, ec), "use_rsa_private_key_file");
   }
-  error_code use_rsa_private_key_file(const std::string& name, file_format format, error_code& ec) {
+  beck::error_code use_rsa_private_key_file(const std::string& name, file_format format,
+                                            beck::error_code& ec) {
     return ec = set_key(detail::read_file(name), format, true);
   }
 
   /// Sets the parameters of Diffie-Hellman for TLS 1.2, in PEM.
   void use_tmp_dh(const beck::const_buffer& bytes) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_tmp_dh(bytes, ec), "use_tmp_dh");
   }
-  error_code use_tmp_dh(const beck::const_buffer& bytes, error_code& ec) {
+  beck::error_code use_tmp_dh(const beck::const_buffer& bytes, beck::error_code& ec) {
     return ec = set_tmp_dh(detail::read_buffer(bytes));
   }
   void use_tmp_dh_file(const std::string& name) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(use_tmp_dh_file(name, ec), "use_tmp_dh_file");
   }
-  error_code use_tmp_dh_file(const std::string& name, error_code& ec) {
+  beck::error_code use_tmp_dh_file(const std::string& name, beck::error_code& ec) {
     return ec = set_tmp_dh(detail::read_file(name));
   }
 
@@ -324,8 +332,8 @@ class context : public context_base {
     SSL_CTX_set_default_passwd_cb(handle_.get(), &detail::password_callback::answer);
   }
   template <class Function>
-  error_code set_password_callback(Function function, error_code& ec) {
-    return set_password_callback(static_cast<Function&&>(function)), ec = error_code();
+  beck::error_code set_password_callback(Function function, beck::error_code& ec) {
+    return set_password_callback(static_cast<Function&&>(function)), ec = beck::error_code();
   }
 
  private:
@@ -335,8 +343,8 @@ class context : public context_base {
                                            preverified, handle);
   }
   /// Returns the error of a call that has returned `done`, which is 1 on success.
-  static error_code outcome(int done) noexcept {
-    return done == 1 ? error_code() : detail::take_error(error::unexpected_result);
+  static beck::error_code outcome(int done) noexcept {
+    return done == 1 ? beck::error_code() : detail::take_error(error::unexpected_result);
   }
   detail::x509_ptr read_certificate(BIO* source) const noexcept {
     return detail::x509_ptr(
@@ -348,10 +356,10 @@ class context : public context_base {
     const unsigned long last = ERR_peek_last_error();
     return ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
   }
-  error_code set_certificate(detail::bio_ptr source, file_format format);
-  error_code set_chain(detail::bio_ptr source);
-  error_code set_key(detail::bio_ptr source, file_format format, bool rsa_only);
-  error_code set_tmp_dh(detail::bio_ptr source);
+  beck::error_code set_certificate(detail::bio_ptr source, file_format format);
+  beck::error_code set_chain(detail::bio_ptr source);
+  beck::error_code set_key(detail::bio_ptr source, file_format format, bool rsa_only);
+  beck::error_code set_tmp_dh(detail::bio_ptr source);
 
   detail::ssl_ctx_ptr handle_;
   std::unique_ptr<detail::verify_callback> verify_;
@@ -389,8 +397,8 @@ inline context::context(method what) {
   set_options(no_compression);
 }
 
-inline error_code context::add_certificate_authority(const beck::const_buffer& authorities,
-                                                     error_code& ec) {
+inline beck::error_code context::add_certificate_authority(const beck::const_buffer& authorities,
+                                                           beck::error_code& ec) {
   const detail::bio_ptr source = detail::read_buffer(authorities);
   if (source == nullptr) return ec = outcome(0);
   X509_STORE* const store = SSL_CTX_get_cert_store(handle_.get());
@@ -400,10 +408,10 @@ inline error_code context::add_certificate_authority(const beck::const_buffer& a
     if (one == nullptr || X509_STORE_add_cert(store, one.get()) != 1) return ec = outcome(0);
   }
   ERR_clear_error();
-  return ec = error_code();
+  return ec = beck::error_code();
 }
 
-inline error_code context::set_certificate(detail::bio_ptr source, file_format format) {
+inline beck::error_code context::set_certificate(detail::bio_ptr source, file_format format) {
   if (source == nullptr) return outcome(0);
   const detail::x509_ptr one = format == pem
                                    ? read_certificate(source.get())
@@ -411,7 +419,7 @@ inline error_code context::set_certificate(detail::bio_ptr source, file_format f
   return outcome(one != nullptr ? SSL_CTX_use_certificate(handle_.get(), one.get()) : 0);
 }
 
-inline error_code context::set_chain(detail::bio_ptr source) {
+inline beck::error_code context::set_chain(detail::bio_ptr source) {
   if (source == nullptr) return outcome(0);
   const detail::x509_ptr own(
       PEM_read_bio_X509_AUX(source.get(), nullptr, SSL_CTX_get_default_passwd_cb(handle_.get()),
@@ -424,10 +432,11 @@ inline error_code context::set_chain(detail::bio_ptr source) {
   }
   if (!at_end()) return outcome(0);
   ERR_clear_error();
-  return error_code();
+  return beck::error_code();
 }
 
-inline error_code context::set_key(detail::bio_ptr source, file_format format, bool rsa_only) {
+inline beck::error_code context::set_key(detail::bio_ptr source, file_format format,
+                                         bool rsa_only) {
   if (source == nullptr) return outcome(0);
   const detail::key_ptr key(
       format == pem ? PEM_read_bio_PrivateKey(source.get(), nullptr,
@@ -442,14 +451,14 @@ inline error_code context::set_key(detail::bio_ptr source, file_format format, b
   return outcome(SSL_CTX_use_PrivateKey(handle_.get(), key.get()));
 }
 
-inline error_code context::set_tmp_dh(detail::bio_ptr source) {
+inline beck::error_code context::set_tmp_dh(detail::bio_ptr source) {
   if (source == nullptr) return outcome(0);
   detail::key_ptr parameters(PEM_read_bio_Parameters(source.get(), nullptr));
   if (parameters == nullptr || SSL_CTX_set0_tmp_dh_pkey(handle_.get(), parameters.get()) != 1) {
     return outcome(0);
   }
   static_cast<void>(parameters.release());
-  return error_code();
+  return beck::error_code();
 }
 
 }  // namespace ssl

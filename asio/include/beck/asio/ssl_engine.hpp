@@ -37,7 +37,7 @@ using ssl_ptr = std::unique_ptr<SSL, openssl_free<&SSL_free>>;
 /// The result of a call of OpenSSL.
 struct outcome {
   bool wants_input = false;  ///< the call must be repeated when there is more input
-  error_code ec;
+  beck::error_code ec;
   std::size_t bytes = 0;
 };
 
@@ -119,7 +119,7 @@ class engine {
     int done = SSL_shutdown(ssl_.get());
     if (done == 0) done = SSL_shutdown(ssl_.get());
     outcome result = judge(done);
-    if (result.ec == beck::error::eof) result.ec = error_code();
+    if (result.ec == beck::error::eof) result.ec = beck::error_code();
     return result;
   }
 
@@ -145,7 +145,7 @@ class engine {
   }
   /// Returns the error of an operation whose transport has failed with `ec`: the end of the
   /// transport is eof only after the peer's close_notify, else the stream is truncated.
-  error_code explain(const error_code& ec) const noexcept {
+  beck::error_code explain(const beck::error_code& ec) const noexcept {
     if (ec != beck::error::eof) return ec;
     const bool ended = (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
     if (ended && input_at_ == input_end_) return ec;

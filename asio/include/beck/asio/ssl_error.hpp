@@ -23,9 +23,13 @@ namespace error {
 /// Errors of OpenSSL: the numbers are OpenSSL's.
 enum ssl_errors : int {};
 
-/// Returns the category of ssl_errors.
-inline const error_category& get_ssl_category() noexcept {
-  struct category final : error_category {
+}  // namespace error
+
+namespace facade {
+
+/// Returns beck's category of ssl_errors.
+inline const std::error_category& ssl_category() noexcept {
+  struct category final : std::error_category {
     const char* name() const noexcept override { return "asio.ssl"; }
     std::string message(int value) const override {
       const auto code = static_cast<unsigned long>(static_cast<unsigned>(value));
@@ -41,12 +45,20 @@ inline const error_category& get_ssl_category() noexcept {
   static const category instance;
   return instance;
 }
+}  // namespace facade
+
+namespace error {
+
+/// Returns the category of ssl_errors.
+inline const facade::program_category& get_ssl_category() noexcept {
+  return facade::to_program<facade::ssl_category>();
+}
 /// Returns the error_code of `e`.
-inline error_code make_error_code(ssl_errors e) noexcept {
-  return {static_cast<int>(e), get_ssl_category()};
+inline beck::error_code make_error_code(ssl_errors e) noexcept {
+  return {static_cast<int>(e), facade::ssl_category()};
 }
 /// The category of ssl_errors.
-inline const error_category& ssl_category = get_ssl_category();
+inline const facade::program_category& ssl_category = get_ssl_category();
 
 }  // namespace error
 
@@ -61,9 +73,9 @@ enum stream_errors : int {
   unexpected_result = 3,         ///< OpenSSL waits for something that the stream cannot give
 };
 
-/// Returns the category of stream_errors.
-inline const error_category& get_stream_category() noexcept {
-  struct category final : error_category {
+/// Returns beck's category of stream_errors.
+inline const std::error_category& category_of_streams() noexcept {
+  struct category final : std::error_category {
     const char* name() const noexcept override { return "asio.ssl.stream"; }
     std::string message(int value) const override {
       switch (value) {
@@ -81,12 +93,16 @@ inline const error_category& get_stream_category() noexcept {
   static const category instance;
   return instance;
 }
+/// Returns the category of stream_errors.
+inline const facade::program_category& get_stream_category() noexcept {
+  return facade::to_program<category_of_streams>();
+}
 /// Returns the error_code of `e`.
-inline error_code make_error_code(stream_errors e) noexcept {
-  return {static_cast<int>(e), get_stream_category()};
+inline beck::error_code make_error_code(stream_errors e) noexcept {
+  return {static_cast<int>(e), category_of_streams()};
 }
 /// The category of stream_errors.
-inline const error_category& stream_category = get_stream_category();
+inline const facade::program_category& stream_category = get_stream_category();
 
 }  // namespace error
 
@@ -103,12 +119,12 @@ struct openssl_free {
 
 /// Returns the first error of the thread's queue, which is empty afterwards: an error of the
 /// system, one of OpenSSL, or `otherwise` if there is none.
-inline error_code take_error(error::stream_errors otherwise) noexcept {
+inline beck::error_code take_error(error::stream_errors otherwise) noexcept {
   const unsigned long first = ERR_get_error();
   ERR_clear_error();
   if (first == 0) return make_error_code(otherwise);
   if (ERR_SYSTEM_ERROR(first)) return {ERR_GET_REASON(first), std::system_category()};
-  return {static_cast<int>(first), BECK_ASIO::error::get_ssl_category()};
+  return {static_cast<int>(first), BECK_ASIO::facade::ssl_category()};
 }
 
 }  // namespace detail

@@ -129,7 +129,7 @@ class operation_steps {
     go_on(self);
   }
   template <class Self>
-  void operator()(Self& self, const error_code& ec, std::size_t bytes = 0) {
+  void operator()(Self& self, const beck::error_code& ec, std::size_t bytes = 0) {
     engine& e = *engine_;
     if (step_ == step::receive) {
       e.received(bytes);
@@ -192,7 +192,7 @@ class operation_steps {
   }
 
   template <class Self>
-  void end(Self& self, const error_code& ec) {
+  void end(Self& self, const beck::error_code& ec) {
     beck::get_associated_cancellation_slot(self.wrapped_handler()).clear();
     const std::size_t bytes = ec ? 0 : result_.bytes;
     if constexpr (requires { self.complete(ec, bytes); }) {
@@ -213,12 +213,22 @@ class operation_steps {
 
 /// Performs an operation on the calling thread. Returns the number of bytes. If the transport would
 /// block, the output of a call that has succeeded is sent by the next operation.
+template <class Transport>
+std::size_t send_now(Transport& transport, beck::const_buffer data,
+                     BECK_ASIO::facade::program_code& ec) {
+  std::size_t sent = 0;
+  while (sent < data.size() && !ec) sent += transport.write_some(data + sent, ec);
+  return sent;
+}
 template <class Transport, class Call>
-std::size_t perform_now(Transport& transport, engine& e, Call call, error_code& ec) {
+std::size_t perform_now(Transport& transport, engine& e, Call call, beck::error_code& ec) {
   for (;;) {
     const outcome result = call(e);
+    BECK_ASIO::facade::program_code failed;  // transports may be the program's
+    ec.clear();
     if (e.has_output()) {
-      e.sent(beck::write(transport, e.to_send(), ec));
+      e.sent(ssl::detail::send_now(transport, e.to_send(), failed));
+      ec = failed;
       const bool is_kept = ec == beck::error::would_block && !result.wants_input;
       if (ec && !result.ec && !is_kept) break;
     }
@@ -226,7 +236,8 @@ std::size_t perform_now(Transport& transport, engine& e, Call call, error_code& 
       ec = result.ec;
       return ec ? 0 : result.bytes;
     }
-    e.received(transport.read_some(e.room(), ec));
+    e.received(transport.read_some(e.room(), failed));
+    ec = failed;
     if (ec) break;
   }
   ec = e.explain(ec);
@@ -308,13 +319,13 @@ class stream : public stream_base {
   void set_verify_mode(verify_mode mode) {
     SSL_set_verify(native_handle(), mode, SSL_get_verify_callback(native_handle()));
   }
-  error_code set_verify_mode(verify_mode mode, error_code& ec) {
-    return set_verify_mode(mode), ec = error_code();
+  beck::error_code set_verify_mode(verify_mode mode, beck::error_code& ec) {
+    return set_verify_mode(mode), ec = beck::error_code();
   }
   /// Sets how many issuers a certificate may have, one above the other.
   void set_verify_depth(int depth) { SSL_set_verify_depth(native_handle(), depth); }
-  error_code set_verify_depth(int depth, error_code& ec) {
-    return set_verify_depth(depth), ec = error_code();
+  beck::error_code set_verify_depth(int depth, beck::error_code& ec) {
+    return set_verify_depth(depth), ec = beck::error_code();
   }
   /// Sets the function that decides about each certificate of a chain: `bool(bool preverified,
   /// verify_context&)`. An exception refuses.
@@ -323,27 +334,27 @@ class stream : public stream_base {
     engine_->set_verify_callback(static_cast<Function&&>(function));
   }
   template <class Function>
-  error_code set_verify_callback(Function function, error_code& ec) {
-    return set_verify_callback(static_cast<Function&&>(function)), ec = error_code();
+  beck::error_code set_verify_callback(Function function, beck::error_code& ec) {
+    return set_verify_callback(static_cast<Function&&>(function)), ec = beck::error_code();
   }
 
   /// Performs the handshake on the calling thread.
   void handshake(handshake_type type) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(handshake(type, ec), "handshake");
   }
-  error_code handshake(handshake_type type, error_code& ec) {
+  beck::error_code handshake(handshake_type type, beck::error_code& ec) {
     perform(detail::handshake_call(type), ec);
     return ec;
   }
   /// As above, with input that was read from the transport before.
   template <beck::const_buffer_sequence Buffers>
   void handshake(handshake_type type, const Buffers& buffers) {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(handshake(type, buffers, ec), "handshake");
   }
   template <beck::const_buffer_sequence Buffers>
-  error_code handshake(handshake_type type, const Buffers& buffers, error_code& ec) {
+  beck::error_code handshake(handshake_type type, const Buffers& buffers, beck::error_code& ec) {
     perform(detail::buffered_handshake_call<Buffers>(type, buffers), ec);
     return ec;
   }
@@ -351,7 +362,7 @@ class stream : public stream_base {
   template <class Token = beck::default_completion_token_t<executor_type>>
     requires(!beck::const_buffer_sequence<std::remove_cvref_t<Token>>)
   auto async_handshake(handshake_type type, Token&& token = Token()) {
-    return start<void(error_code), Token>(detail::handshake_call(type), token);
+    return start<void(beck::error_code), Token>(detail::handshake_call(type), token);
   }
   /// As above, with input that was read from the transport before. `token` takes (error_code,
   /// std::size_t): the number of its bytes that were used; the stream keeps what follows the
@@ -359,61 +370,61 @@ class stream : public stream_base {
   template <beck::const_buffer_sequence Buffers,
             class Token = beck::default_completion_token_t<executor_type>>
   auto async_handshake(handshake_type type, const Buffers& buffers, Token&& token = Token()) {
-    return start<void(error_code, std::size_t), Token>(
+    return start<void(beck::error_code, std::size_t), Token>(
         detail::buffered_handshake_call<Buffers>(type, buffers), token);
   }
 
   /// Sends close_notify and waits for that of the peer, on the calling thread.
   void shutdown() {
-    error_code ec;
+    beck::error_code ec;
     beck::detail::throw_if(shutdown(ec), "shutdown");
   }
-  error_code shutdown(error_code& ec) {
+  beck::error_code shutdown(beck::error_code& ec) {
     perform(detail::shutdown_call(), ec);
     return ec;
   }
   /// Starts sending close_notify and waiting for that of the peer. `token` takes (error_code).
   template <class Token = beck::default_completion_token_t<executor_type>>
   auto async_shutdown(Token&& token = Token()) {
-    return start<void(error_code), Token>(detail::shutdown_call(), token);
+    return start<void(beck::error_code), Token>(detail::shutdown_call(), token);
   }
 
   /// Sends at least one byte on the calling thread. Returns the number of bytes.
   template <beck::const_buffer_sequence Buffers>
   std::size_t write_some(const Buffers& buffers) {
-    error_code ec;
+    beck::error_code ec;
     const std::size_t bytes = write_some(buffers, ec);
     beck::detail::throw_if(ec, "write_some");
     return bytes;
   }
   template <beck::const_buffer_sequence Buffers>
-  std::size_t write_some(const Buffers& buffers, error_code& ec) {
+  std::size_t write_some(const Buffers& buffers, beck::error_code& ec) {
     return perform(detail::write_call_of<Buffers>(buffers), ec);
   }
   /// Starts sending at least one byte. `token` takes (error_code, std::size_t).
   template <beck::const_buffer_sequence Buffers,
             class Token = beck::default_completion_token_t<executor_type>>
   auto async_write_some(const Buffers& buffers, Token&& token = Token()) {
-    return start<void(error_code, std::size_t), Token>(detail::write_call_of<Buffers>(buffers),
-                                                       token);
+    return start<void(beck::error_code, std::size_t), Token>(
+        detail::write_call_of<Buffers>(buffers), token);
   }
   /// Receives at least one byte on the calling thread. Returns the number of bytes.
   template <beck::mutable_buffer_sequence Buffers>
   std::size_t read_some(const Buffers& buffers) {
-    error_code ec;
+    beck::error_code ec;
     const std::size_t bytes = read_some(buffers, ec);
     beck::detail::throw_if(ec, "read_some");
     return bytes;
   }
   template <beck::mutable_buffer_sequence Buffers>
-  std::size_t read_some(const Buffers& buffers, error_code& ec) {
+  std::size_t read_some(const Buffers& buffers, beck::error_code& ec) {
     return perform(detail::read_call(buffers), ec);
   }
   /// Starts receiving at least one byte. `token` takes (error_code, std::size_t).
   template <beck::mutable_buffer_sequence Buffers,
             class Token = beck::default_completion_token_t<executor_type>>
   auto async_read_some(const Buffers& buffers, Token&& token = Token()) {
-    return start<void(error_code, std::size_t), Token>(detail::read_call(buffers), token);
+    return start<void(beck::error_code, std::size_t), Token>(detail::read_call(buffers), token);
   }
 
  private:
@@ -424,7 +435,7 @@ class stream : public stream_base {
         next_layer_);
   }
   template <class Call>
-  std::size_t perform(const Call& call, error_code& ec) {
+  std::size_t perform(const Call& call, beck::error_code& ec) {
     return detail::perform_now(next_layer_, *engine_, call, ec);
   }
   void close() noexcept {

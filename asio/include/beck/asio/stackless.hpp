@@ -18,18 +18,18 @@ class coroutine {
   /// Makes the position of a coroutine that has not started.
   constexpr coroutine() noexcept = default;
   /// Returns whether this is a copy that a fork has made, and has not yielded since.
-  bool is_child() const noexcept { return is_child_; }
+  bool is_child() const noexcept { return coroutine_is_child_; }
   /// Returns the opposite of is_child().
-  bool is_parent() const noexcept { return !is_child_; }
+  bool is_parent() const noexcept { return !coroutine_is_child_; }
   /// Returns whether the body has ended.
-  bool is_complete() const noexcept { return at_ == complete; }
+  bool is_complete() const noexcept { return coroutine_place_ == -1; }
 
  private:
   friend class facade::coroutine_run;
-  static constexpr int complete = -1;
 
-  int at_ = 0;
-  bool is_child_ = false;
+  // Long names: beside another base of the program's class a short one could be ambiguous.
+  int coroutine_place_ = 0;  // the case to resume at; -1 when the body has ended
+  bool coroutine_is_child_ = false;
 };
 
 namespace facade {
@@ -44,17 +44,17 @@ class coroutine_run {
   coroutine_run& operator=(const coroutine_run&) = delete;
   /// Completes the coroutine if its body has ended without a yield.
   ~coroutine_run() {
-    if (!has_yielded_) of_->at_ = coroutine::complete;
+    if (!has_yielded_) of_->coroutine_place_ = -1;
   }
 
   /// Returns whether the body has ended before.
   bool has_completed() const noexcept { return of_->is_complete(); }
   /// Returns the case to resume at.
-  int place() const noexcept { return of_->at_; }
+  int place() const noexcept { return of_->coroutine_place_; }
   /// Sets the case behind a yield as the one to resume at. The statement of the yield runs next.
   void yield(int place) noexcept {
-    of_->at_ = place;
-    of_->is_child_ = false;
+    of_->coroutine_place_ = place;
+    of_->coroutine_is_child_ = false;
     has_yielded_ = true;
     phase_ = phase::fresh;
   }
@@ -69,13 +69,13 @@ class coroutine_run {
   bool is_over() const noexcept { return phase_ == phase::over; }
   /// Sets the case behind a fork as the one to resume at in the copies that its statement makes.
   void begin_fork(int place) noexcept {
-    of_->at_ = place;
-    of_->is_child_ = true;
+    of_->coroutine_place_ = place;
+    of_->coroutine_is_child_ = true;
     is_forking_ = true;
   }
   /// Ends the statement of a fork; the parent continues behind it.
   void end_fork() noexcept {
-    of_->is_child_ = false;
+    of_->coroutine_is_child_ = false;
     is_forking_ = false;
   }
   bool is_forking() const noexcept { return is_forking_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/asio/async_result.hpp>
+#include <beck/asio/boost_system.hpp>
 #include <beck/asio/compose.hpp>
 #include <beck/asio/config.hpp>
 #include <beck/asio/executor.hpp>
@@ -24,7 +25,6 @@ using beck::append;
 using beck::append_t;
 using beck::as_tuple;
 using beck::as_tuple_t;
-using beck::async_initiate;
 using beck::async_operation;
 using beck::bind_allocator;
 using beck::bind_cancellation_slot;
@@ -70,6 +70,16 @@ auto async_initiate(Initiation&& initiation, Token&& token, Args&&... args) {
   return beck::async_initiate<Token, void()>(static_cast<Initiation&&>(initiation), token,
                                              static_cast<Args&&>(args)...);
 }
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+/// As beck::async_initiate(), for signatures with Boost's code, too.
+template <class Token, class Signature, class Initiation, class... Args>
+auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
+  return beck::async_initiate<Token, facade::beck_signature<Signature>>(
+      static_cast<Initiation&&>(initiation), token, static_cast<Args&&>(args)...);
+}
+#else
+using beck::async_initiate;
+#endif
 /// Starts an operation that completes with one of several signatures. The token is a function.
 template <class Token, class First, class Second, class... More, class Initiation, class... Args>
   requires std::is_function_v<First> && std::is_function_v<Second>

@@ -318,10 +318,8 @@ class op_state : beck::detail::sender_wait {
         completion<result, Whole>::send(static_cast<Receiver&&>(receiver_),
                                         static_cast<result&&>(value), stopped);
       }
-    } catch (const std::system_error& e) {
-      if (stopped && e.code() == error::operation_aborted) return send_stopped();
-      fail();
     } catch (...) {
+      if (stopped && beck::detail::caught_code() == error::operation_aborted) return send_stopped();
       fail();
     }
   }
