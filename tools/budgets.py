@@ -32,7 +32,7 @@ REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", 
 FACADE_ECHO_STANDARD = ("chrono", "csignal", "memory", "mutex", "streambuf", "thread", "tuple", "vector")
 FACADE_STANDARD = (*FACADE_ECHO_STANDARD, "deque", "functional", "future", "iostream", "list", "map", "set",
                    "fcntl.h", "termios.h", "net/if.h", "netdb.h", "poll.h", "sys/ioctl.h", "sys/stat.h", "sys/uio.h")
-FACADE_ECHO_LINES_MAX = 14400
+FACADE_ECHO_LINES_MAX = 14500
 FACADE_LINES_MAX = 15900
 FACADE_ECHO_HEADERS = ("co_spawn", "detached", "io_context", "ip/tcp", "signal_set", "steady_timer", "write")
 BASE = "#include <system_error>\n#include <coroutine>\n"
