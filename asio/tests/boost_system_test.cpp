@@ -86,10 +86,13 @@ CONFORMANCE_ON(::beck::test::kernel, "exceptions are Boost's") {
   const tcp::endpoint to = refusing_endpoint(ctx);
   tcp::socket socket(ctx);
   std::optional<error_code> blocking;
+  std::string blocking_text;
+  std::string awaited_text;
   try {
     socket.connect(to);
   } catch (const boost::system::system_error& e) {
     blocking = e.code();
+    blocking_text = e.what();
   }
   REQUIRE(blocking);
   CHECK(blocking->value() == ECONNREFUSED);
@@ -101,12 +104,15 @@ CONFORMANCE_ON(::beck::test::kernel, "exceptions are Boost's") {
           co_await tcp::socket(ctx).async_connect(to, use_awaitable);
         } catch (const boost::system::system_error& e) {
           awaited = e.code();
+          awaited_text = e.what();
         }
       },
       detached);
   ctx.run();
   REQUIRE(awaited);
   CHECK(*awaited == error::connection_refused);
+  CHECK(blocking_text.starts_with("connect: Connection refused"));
+  CHECK(awaited_text.starts_with("Connection refused"));
 }
 
 CONFORMANCE_ON(::beck::test::kernel,

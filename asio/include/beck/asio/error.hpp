@@ -28,7 +28,9 @@ inline const bool exceptions_are_short = beck::detail::shorten_exceptions();
 /// And are Boost's.
 inline constexpr beck::detail::exception_form boost_exceptions{
     [](const beck::io_error& error) {
-      throw boost::system::system_error(facade::to_program(error.code()), error.operation());
+      const auto ec = facade::to_program(error.code());
+      if (*error.operation() == '\0') throw boost::system::system_error(ec);
+      throw boost::system::system_error(ec, error.operation());
     },
     []() noexcept -> beck::error_code {
       try {
