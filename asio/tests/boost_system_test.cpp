@@ -140,7 +140,17 @@ CONFORMANCE_ON(::beck::test::kernel,
         }
       },
       detached);
+  bool is_equal = false;
+  co_spawn(
+      ctx,
+      [&]() -> awaitable<void> {
+        const auto [ec, number] = co_await operation(as_tuple(use_awaitable));
+        is_equal = ec == http::error::end_of_stream && ec != http::error::partial_message &&
+                   ec != boost::beast::condition::timeout && number == 3;
+      },
+      detached);
   ctx.run();
+  CHECK(is_equal);
   CHECK(seen == http::error::end_of_stream);
   REQUIRE(thrown);
   CHECK(*thrown == http::error::end_of_stream);

@@ -84,6 +84,18 @@ using program_signature = typename signature_with<beck::error_code, program_code
 
 BECK_ASIO_END
 
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+// Codes of the standard library, such as those in the tuples of as_tuple, compare with the
+// enumerators of libraries over Boost.System.
+template <class E>
+  requires(boost::system::is_error_code_enum<E>::value)
+struct std::is_error_code_enum<E> : std::true_type {};
+template <class E>
+  requires(boost::system::is_error_condition_enum<E>::value && !std::is_error_code_enum<E>::value &&
+           !std::is_same_v<E, boost::system::errc::errc_t>)
+struct std::is_error_condition_enum<E> : std::true_type {};
+#endif
+
 #if defined(BECK_ASIO_BOOST) && !__has_include(<boost/system/system_error.hpp>)
 namespace boost::system {
 
