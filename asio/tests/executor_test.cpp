@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <asio.hpp>
@@ -54,6 +56,15 @@ void check_usual_properties(const Executor& executor) {
 
 }  // namespace executor_test
 using namespace executor_test;
+
+// Libraries name these types: Boost.MQTT5, Boost.Redis.
+static_assert(
+    std::is_same_v<asio::prefer_result<asio::any_io_executor,
+                                       asio::execution::outstanding_work_t::tracked_t>::type,
+                   decltype(asio::prefer(std::declval<const asio::any_io_executor&>(),
+                                         asio::execution::outstanding_work.tracked))>);
+static_assert(std::is_same_v<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>,
+                             asio::ip::tcp::resolver>);
 
 CONFORMANCE("asio: executors answer for their properties") {
   asio::io_context context(context_options());
@@ -201,6 +212,18 @@ struct old_container {
 };
 
 }  // namespace executor_test
+
+TEST_CASE("asio: a growing buffer is made from a string, as a member of a class would") {
+  std::string text = "abc";
+  using buffer_type =
+      asio::dynamic_string_buffer<char, std::char_traits<char>, std::allocator<char>>;
+  buffer_type bounded{text, 4};
+  CHECK(bounded.size() == 3);
+  CHECK(bounded.max_size() == 4);
+  CHECK_THROWS_AS(bounded.prepare(2), std::length_error);
+  bounded.consume(3);
+  CHECK(text.empty());
+}
 
 TEST_CASE("asio: buffers of spans and of containers without data()") {
   std::array<int, 3> numbers{};

@@ -90,6 +90,11 @@ class growing_buffer : public beck::dynamic_buffer_ref {
   using mutable_buffers_type = mutable_buffer;
 
   growing_buffer(const beck::dynamic_buffer_ref& all) noexcept : beck::dynamic_buffer_ref(all) {}
+  /// As dynamic_buffer(container, max_size).
+  template <class C>
+    requires requires(C& container, std::size_t n) { beck::dynamic_buffer(container, n); }
+  explicit growing_buffer(C& container, std::size_t max_size = static_cast<std::size_t>(-1))
+      : beck::dynamic_buffer_ref(beck::dynamic_buffer(container, max_size)) {}
 
   /// Returns the number of bytes, without those that are prepared.
   std::size_t size() const noexcept { return prepared_ ? size_ : dynamic_buffer_ref::size(); }

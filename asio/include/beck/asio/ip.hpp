@@ -20,15 +20,15 @@ BECK_ASIO_BEGIN
 namespace ip {
 
 using beck::ip::basic_endpoint;
-using beck::ip::basic_resolver;
 using beck::ip::basic_resolver_entry;
 using beck::ip::basic_resolver_results;
 using beck::ip::port_type;
 using beck::ip::resolver_base;
 using beck::ip::v6_only;
 
-/// Whether a socket of IPv6 takes no IPv4.
-using beck::ip::v6_only;
+/// The resolver of a protocol, whatever executor the program names: it converts to any_io_executor.
+template <class Protocol, class Executor = beck::any_io_executor>
+using basic_resolver = beck::ip::basic_resolver<Protocol>;
 
 /// Returns the name of this host.
 inline std::string host_name(beck::error_code& ec) {

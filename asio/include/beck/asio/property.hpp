@@ -218,6 +218,17 @@ auto prefer(const E& executor, const First& first, const More&... more) {
     return beck::prefer(executor, first);
   }
 }
+/// The executor that require() and prefer() return.
+template <class E, class... Properties>
+struct require_result {
+  using type =
+      decltype(BECK_ASIO::require(std::declval<const E&>(), std::declval<Properties>()...));
+};
+/// As above, of prefer().
+template <class E, class... Properties>
+struct prefer_result {
+  using type = decltype(BECK_ASIO::prefer(std::declval<const E&>(), std::declval<Properties>()...));
+};
 namespace facade {
 
 template <class E>
