@@ -10,11 +10,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,11 +33,10 @@ constexpr std::size_t stripes = 8;
 constexpr std::string_view family = "beck_http_request_duration_seconds";
 constexpr std::uint64_t metric_second_ns = 1'000'000'000;
 
-/// Returns the stripe of the calling thread.
+/// Returns the stripe of the calling thread, which others may share. No thread-local number: a
+/// shared object has few bytes of that (base/thread_store.hpp).
 std::size_t stripe_here() noexcept {
-  static std::atomic<std::size_t> threads{0};
-  thread_local const std::size_t mine = threads.fetch_add(1, std::memory_order_relaxed) % stripes;
-  return mine;
+  return std::hash<std::thread::id>()(std::this_thread::get_id()) % stripes;
 }
 
 /// The labels of a series.
