@@ -2,7 +2,6 @@
 // Receives as much as is there, and parses as far as the next event.
 #include <beck/http/event_reader.hpp>
 
-#include <cstddef>
 #include <utility>
 
 #include <beck/base/error.hpp>

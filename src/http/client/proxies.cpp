@@ -45,9 +45,8 @@ std::string decoded(std::string_view part, std::string_view whole) {
 }
 
 bool read_port(std::string_view text, std::uint16_t& to) noexcept {
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, to);
-  return read.ec == std::errc() && read.ptr == end && to != 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), to);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && to != 0;
 }
 
 /// Returns whether two addresses of one version share their first bits.

@@ -4,7 +4,6 @@
 #include "http/message/event_parser.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "http/message/characters.hpp"
 

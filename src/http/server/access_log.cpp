@@ -7,7 +7,6 @@
 #include <atomic>
 #include <charconv>
 #include <ctime>
-#include <memory>
 #include <utility>
 
 #include <beck/io/system_timer.hpp>

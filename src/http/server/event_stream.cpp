@@ -3,7 +3,6 @@
 // there is room at once, because a client that takes nothing needs none.
 #include <beck/http/event_stream.hpp>
 
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
-#include <beck/file/read_write_at.hpp>
 #include <beck/http/failure.hpp>
 
 #include "http/server/part_file.hpp"
