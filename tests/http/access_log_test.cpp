@@ -17,28 +17,13 @@
 
 #include "http/served.hpp"
 #include "support/conformance.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace beck::http::test;
 namespace http = beck::http;
 using http::log_format;
 
 namespace {
-
-/// A folder that is removed with its files.
-class log_folder {
- public:
-  log_folder() { REQUIRE(::mkdtemp(path_) != nullptr); }
-  ~log_folder() {
-    for (const char* name : {"log", "old"}) ::unlink(file(name).c_str());
-    ::rmdir(path_);
-  }
-  log_folder(const log_folder&) = delete;
-  log_folder& operator=(const log_folder&) = delete;
-  std::string file(const char* name = "log") const { return std::string(path_) + '/' + name; }
-
- private:
-  char path_[32] = "/tmp/beck-log-XXXXXX";
-};
 
 std::string contents(const std::string& path) {
   std::string text;
@@ -153,33 +138,33 @@ CONFORMANCE("http log: a client can end neither a line nor a text") {
 }
 
 CONFORMANCE("http log: each exchange is a line of the file, also after it was renamed") {
-  const log_folder in;
-  const http::access_log log(in.file());
+  const beck::test::temporary_folder in;
+  const http::access_log log(in.path("log"));
   served s(logged_site());
   s.server.on_finish(log);
   s.ask(get("/a/1") + last_get("/a/2"));
-  REQUIRE(std::rename(in.file().c_str(), in.file("old").c_str()) == 0);
+  REQUIRE(std::rename(in.path("log").c_str(), in.path("old").c_str()) == 0);
   s.ask(last_get("/a/3"));
   log.reopen();
   log.reopen();
-  while (contents(in.file()) == "none") ::poll(nullptr, 0, 1);
+  while (contents(in.path("log")) == "none") ::poll(nullptr, 0, 1);
   s.ask(last_get("/a/4"));
   log.close();
   log.close();
   s.ask(last_get("/a/5"));
-  CHECK(lines_in(contents(in.file("old"))) == 3);
-  CHECK(has(contents(in.file()), "\"GET /a/4 HTTP/1.1\" 200 4 \"-\" \"-\"\n"));
-  CHECK(lines_in(contents(in.file())) == 1);
+  CHECK(lines_in(contents(in.path("old"))) == 3);
+  CHECK(has(contents(in.path("log")), "\"GET /a/4 HTTP/1.1\" 200 4 \"-\" \"-\"\n"));
+  CHECK(lines_in(contents(in.path("log"))) == 1);
   CHECK(log.lost() == 1);  // it was closed
   CHECK(!log.last_error());
   struct stat facts;
-  REQUIRE(::stat(in.file().c_str(), &facts) == 0);
+  REQUIRE(::stat(in.path("log").c_str(), &facts) == 0);
   CHECK((facts.st_mode & 0027) == 0);
 }
 
 TEST_CASE("http log: a log that cannot be opened says why, and one that is gone stays") {
-  const log_folder in;
-  const std::string none = in.file("none") + "/log";
+  const beck::test::temporary_folder in;
+  const std::string none = in.path("none") + "/log";
   try {
     const http::access_log log(none);
     FAIL("it was opened");
@@ -187,20 +172,20 @@ TEST_CASE("http log: a log that cannot be opened says why, and one that is gone 
     CHECK(failed.code() == std::errc::no_such_file_or_directory);
     CHECK(has(failed.what(), none));
   }
-  const std::string folder = in.file("folder");
+  const std::string folder = in.path("folder");
   REQUIRE(::mkdir(folder.c_str(), 0700) == 0);
   {
     const http::access_log log(folder + "/log");
     http::exchange_record one;
     log(one);
-    REQUIRE(::rename((folder + "/log").c_str(), in.file().c_str()) == 0);
+    REQUIRE(::rename((folder + "/log").c_str(), in.path("log").c_str()) == 0);
     REQUIRE(::rmdir(folder.c_str()) == 0);
     log.reopen();
     while (!log.last_error()) ::poll(nullptr, 0, 1);
     CHECK(log.last_error() == std::errc::no_such_file_or_directory);
     log(one);
   }
-  CHECK(lines_in(contents(in.file())) == 2);
+  CHECK(lines_in(contents(in.path("log"))) == 2);
 }
 
 TEST_CASE("http log: a full disk loses lines, and counts them") {
@@ -213,16 +198,16 @@ TEST_CASE("http log: a full disk loses lines, and counts them") {
 }
 
 TEST_CASE("http log: what a pipe does not take waits up to a bound, and is lost beyond it") {
-  const log_folder in;
-  REQUIRE(::mkfifo(in.file().c_str(), 0600) == 0);
-  CHECK_THROWS_AS(http::access_log(in.file()), beck::io_error);  // nobody reads
-  const int reader = ::open(in.file().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const beck::test::temporary_folder in;
+  REQUIRE(::mkfifo(in.path("log").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(http::access_log(in.path("log")), beck::io_error);  // nobody reads
+  const int reader = ::open(in.path("log").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   REQUIRE(reader >= 0);
   http::exchange_record one;
   std::size_t received = 0;
   {
     // 4 KiB wait, and the pipe takes 64 KiB. A line has about 60 bytes.
-    const http::access_log log(in.file(),
+    const http::access_log log(in.path("log"),
                                {.waiting_bytes = 4096, .end_timeout = beck::duration::zero()});
     std::uint64_t added = 0;
     for (; log.lost() < 100; ++added) log(one);
@@ -235,7 +220,7 @@ TEST_CASE("http log: what a pipe does not take waits up to a bound, and is lost 
     CHECK(received + log.lost() == added);
   }
   {
-    const http::access_log log(in.file());
+    const http::access_log log(in.path("log"));
     ::close(reader);
     log(one);
     log.close();
@@ -245,8 +230,8 @@ TEST_CASE("http log: what a pipe does not take waits up to a bound, and is lost 
 }
 
 TEST_CASE("http log: a line that is longer than what may wait is lost, and no other") {
-  const log_folder in;
-  const http::access_log log(in.file(), {.waiting_bytes = 100});
+  const beck::test::temporary_folder in;
+  const http::access_log log(in.path("log"), {.waiting_bytes = 100});
   http::exchange_record one;
   one.status = 200;
   log(one);
@@ -254,11 +239,11 @@ TEST_CASE("http log: a line that is longer than what may wait is lost, and no ot
   const http::access_log& same = copy;
   copy = same;
   one.thrown = std::make_exception_ptr(std::runtime_error(std::string(1000, 'x')));
-  const http::access_log all(in.file("old"), {.format = log_format::json, .waiting_bytes = 100});
+  const http::access_log all(in.path("old"), {.format = log_format::json, .waiting_bytes = 100});
   all(one);
   all.close();
   CHECK(all.lost() == 1);
   copy.close();
   CHECK(log.lost() == 0);
-  CHECK(lines_in(contents(in.file())) == 1);
+  CHECK(lines_in(contents(in.path("log"))) == 1);
 }

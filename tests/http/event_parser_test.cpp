@@ -17,23 +17,9 @@ namespace {
 using beck::http::event_limits;
 using beck::http::detail::event_parser;
 using beck::http::detail::event_status;
+using beck::test::escaped;
 using beck::test::read_vectors;
 using beck::test::unescaped;
-
-/// Returns a text with its control characters and bytes above 0x7e escaped.
-std::string escaped_text(std::string_view text) {
-  std::string made;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      made += c;
-    } else {
-      constexpr char digits[] = "0123456789abcdef";
-      made.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
-  }
-  return made;
-}
 
 /// Reads a stream whose pieces end at `ends`, and returns its events as a line of text.
 std::string events_in(std::string_view stream, const std::vector<std::size_t>& ends,
@@ -50,12 +36,11 @@ std::string events_in(std::string_view stream, const std::vector<std::size_t>& e
       if (status == event_status::more) break;
       std::string name, data;
       parser.take(name, data);
-      text += escaped_text(name) + " <" + escaped_text(parser.last_id()) + "> \"" +
-              escaped_text(data) + "\"; ";
+      text += escaped(name) + " <" + escaped(parser.last_id()) + "> \"" + escaped(data) + "\"; ";
     }
     CHECK(input.empty());
   }
-  if (!parser.last_id().empty()) text += "id " + escaped_text(parser.last_id()) + "; ";
+  if (!parser.last_id().empty()) text += "id " + escaped(parser.last_id()) + "; ";
   if (parser.retry_ms()) text += "retry " + std::to_string(*parser.retry_ms()) + "; ";
   return text.empty() ? "nothing" : text.substr(0, text.size() - 2);
 }

@@ -17,22 +17,9 @@ namespace {
 using namespace beck::http::test;
 using beck::http::multipart_limits;
 using beck::http::detail::form_refusal;
+using beck::test::escaped;
 using beck::test::read_vectors;
 using beck::test::unescaped;
-
-std::string shown_text(std::string_view text) {
-  std::string made;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      made += c;
-    } else {
-      constexpr char digits[] = "0123456789abcdef";
-      made.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
-  }
-  return made;
-}
 
 std::string refusal_text_of(form_refusal why) {
   return std::to_string(beck::http::number_of(beck::http::detail::form_refusal_status(why))) +
@@ -49,11 +36,11 @@ std::string shown_form(const read_form& form) {
       ++alike;
       continue;
     }
-    text += shown_text(part.head.name) + ' ';
-    if (part.head.is_file) text += '[' + shown_text(part.head.file_name) + "] ";
+    text += escaped(part.head.name) + ' ';
+    if (part.head.is_file) text += '[' + escaped(part.head.file_name) + "] ";
     text += '(' + part.head.media_type + ") ";
     text += part.data.size() > 60 ? std::to_string(part.data.size()) + " bytes; "
-                                  : '"' + shown_text(part.data) + "\"; ";
+                                  : '"' + escaped(part.data) + "\"; ";
   }
   if (alike != 0) text += "and " + std::to_string(alike) + " more; ";
   return text + (form.reason == form_refusal::none ? "whole" : refusal_text_of(form.reason));

@@ -43,6 +43,21 @@ inline std::string unescaped(std::string_view text) {
   return bytes;
 }
 
+/// Returns a text with its control characters and the bytes above 0x7e as \xHH.
+inline std::string escaped(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      made += c;
+    } else {
+      constexpr char digits[] = "0123456789abcdef";
+      made.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+  }
+  return made;
+}
+
 /// Returns the columns of all lines of the file at `path`.
 inline std::vector<std::vector<std::string>> read_vectors(const std::string& path) {
   std::ifstream file(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The names of files: gives a file another name, and removes a name. For programs that write a file
-// under a new name and publish it when it is complete.
+// Renames and removes files without blocking. For programs that write a file under a temporary name
+// and rename it when it is complete.
 #pragma once
 
 #include <beck/detail/functions.hpp>
@@ -47,9 +47,9 @@ class [[nodiscard]] name_change : public job_operation {
 
 namespace functions {
 
-/// Gives the file at `from` the name `to`, in place of a file that has that name: other processes
-/// see one or the other, and no moment in between. Both names are in one file system. Completes
-/// with (error_code). Errors: those of rename(2); invalid_argument for a path with a NUL in it.
+/// Renames the file `from` to `to`. A file that has that name is replaced atomically: every process
+/// sees the old file or the new one. Both names must be in one file system. Completes with
+/// (error_code). Errors: those of rename(2); invalid_argument for a path with a NUL in it.
 /// Not guaranteed: that the change is on the device. Throws std::bad_alloc; io_error
 /// (invalid_argument) unless the context of `executor` is an io_context. A thread of that context
 /// makes the call; a handler without an executor of its own runs on the context.

@@ -26,47 +26,10 @@ namespace detail {
 /// `environment`.
 void note_caller(const exchange_ref& of, const beck::detail::scope& environment) noexcept;
 
-/// The operation of call::async_write_some().
-class [[nodiscard]] call_write : public op<call_write, void(error_code, std::size_t)> {
+/// The base of the operations of a call.
+template <class Derived, class Signature>
+class exchange_op : public op<Derived, Signature> {
  public:
-  static constexpr const char* waits_for = "http request";
-
-  call_write(const exchange_ref& to, const_buffer data) noexcept : to_(to), data_(data) {}
-  call_write(call_write&& other) noexcept
-      : op(static_cast<op&&>(other)),
-        to_(static_cast<exchange_ref&&>(other.to_)),
-        data_(other.data_) {}
-
-  any_io_executor get_executor() const noexcept;
-  bool ready();
-  void initiate(handler done);
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, beck::detail::scope_of(coroutine, at));
-  }
-  template <class Waiting>
-  bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
-    detail::note_caller(to_, environment);
-    return op::suspend_in(waiting, environment);
-  }
-
- private:
-  exchange_ref to_;
-  const_buffer data_;
-};
-
-/// The operation that ends a request and waits for the head of its response.
-class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client_response)> {
- public:
-  static constexpr const char* waits_for = "http response";
-
-  explicit call_finish(exchange_ref of) noexcept : of_(static_cast<exchange_ref&&>(of)) {}
-  call_finish(call_finish&& other) noexcept
-      : op(static_cast<op&&>(other)), of_(static_cast<exchange_ref&&>(other.of_)) {}
-
-  any_io_executor get_executor() const noexcept;
-  void initiate(handler done);
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
@@ -75,11 +38,41 @@ class [[nodiscard]] call_finish : public op<call_finish, void(error_code, client
   template <class Waiting>
   bool suspend_in(Waiting waiting, beck::detail::scope& environment) {
     detail::note_caller(of_, environment);
-    return op::suspend_in(waiting, environment);
+    return op<Derived, Signature>::suspend_in(waiting, environment);
   }
 
- private:
+ protected:
+  explicit exchange_op(exchange_ref of) noexcept : of_(static_cast<exchange_ref&&>(of)) {}
+  exchange_op(exchange_op&&) noexcept = default;
+
   exchange_ref of_;
+};
+
+/// The operation of call::async_write_some().
+class [[nodiscard]] call_write : public exchange_op<call_write, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "http request";
+
+  call_write(const exchange_ref& to, const_buffer data) noexcept : exchange_op(to), data_(data) {}
+
+  any_io_executor get_executor() const noexcept;
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  const_buffer data_;
+};
+
+/// The operation that ends a request and waits for the head of its response.
+class [[nodiscard]] call_finish
+    : public exchange_op<call_finish, void(error_code, client_response)> {
+ public:
+  static constexpr const char* waits_for = "http response";
+
+  explicit call_finish(exchange_ref of) noexcept : exchange_op(static_cast<exchange_ref&&>(of)) {}
+
+  any_io_executor get_executor() const noexcept;
+  void initiate(handler done);
 };
 
 }  // namespace detail

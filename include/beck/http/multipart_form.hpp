@@ -61,10 +61,10 @@ class form_part {
   /// room in `to`, asserted.
   task<std::size_t> read_some(mutable_buffer to);
   /// Writes the rest of the data to the file `path`, in place of a file that has this name. The
-  /// data goes to a new file ".beck-*.part" beside it, which is synced (fdatasync(2)), and gets its
-  /// name at the end: nobody sees a part of it. After an error, a cancellation or the end of the
-  /// context the new file is removed; only the end of the process leaves it. Returns the number of
-  /// bytes. Throws, besides what is said above, io_error of the file, such as
+  /// data goes to a new file ".beck-*.part" beside it, which is synced (fdatasync(2)) and then
+  /// renamed, so that no program reads an incomplete file. After an error, a cancellation or the
+  /// end of the context the new file is removed; only the end of the process leaves it. Returns the
+  /// number of bytes. Throws, besides what is said above, io_error of the file, such as
   /// no_space_on_device; std::invalid_argument for a path without a file name.
   /// Not guaranteed: that the name is on the device. Memory: 64 KiB.
   task<std::uint64_t> save(std::string path);

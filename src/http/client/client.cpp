@@ -98,18 +98,18 @@ void note_caller(const exchange_ref& of, const beck::detail::scope& environment)
   of->note_caller(environment);
 }
 
-any_io_executor call_write::get_executor() const noexcept { return to_->executor(); }
+any_io_executor call_write::get_executor() const noexcept { return of_->executor(); }
 
 bool call_write::ready() {
   std::size_t bytes = 0;
   error_code ec;
-  if (to_->is_busy()) return finish(beck::error::already_started, 0);
-  return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
+  if (of_->is_busy()) return finish(beck::error::already_started, 0);
+  return of_->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 
 void call_write::initiate(handler done) {
-  const any_io_executor executor = to_->executor();
-  co_spawn(executor, client_exchange::write(to_, data_), task_completion(std::move(done)));
+  const any_io_executor executor = of_->executor();
+  co_spawn(executor, client_exchange::write(of_, data_), task_completion(std::move(done)));
 }
 
 any_io_executor call_finish::get_executor() const noexcept { return of_->executor(); }

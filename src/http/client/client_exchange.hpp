@@ -108,7 +108,7 @@ class client_exchange {
   bool is_begun_ = false;      // its first operation has begun
   bool is_preparing_ = false;  // a function of client::before_call() runs
   bool is_reported_ = false;
-  bool is_dropped_ = false;           // nobody can read any more
+  bool is_dropped_ = false;           // the program has dropped the response
   beck::detail::seen_locals caller_;  // valid while the call is prepared
   std::int64_t began_at_ = 0, head_at_ = 0;
   time_point due_ = time_point::max();  // the end of call::time()

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/descriptor_number.hpp"
+#include "base/signals_blocked.hpp"
 #include "http/server/log_writer.hpp"
 
 namespace beck::http::detail {
@@ -47,30 +48,13 @@ bool is_file(int fd) noexcept {
   return ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/// Blocks all signals of the calling thread while it lives; a thread that is created meanwhile
-/// inherits that.
-class signals_blocked {
- public:
-  signals_blocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 log_writer::log_writer(std::string_view path, std::size_t waiting_max, duration end_max)
     : path_(path), waiting_max_(waiting_max), end_max_(end_max), fd_(open_log(path_)) {
   if (fd_ < 0) throw io_error(error_code(-fd_, std::system_category()), "http::access_log", path);
   try {
-    const signals_blocked for_the_writer;
+    const beck::detail::signals_blocked for_the_writer;
     writer_ = std::thread([this] { run(); });
   } catch (...) {
     if (!is_stdout()) ::close(fd_);

@@ -5,34 +5,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <new>
 #include <system_error>
 
+#include "base/signals_blocked.hpp"
 #include "io/blocking/loop_jobs.hpp"
 
 namespace beck::detail {
-namespace {
-
-/// Blocks all signals of the calling thread while it lives; threads that are created meanwhile
-/// inherit that.
-class signals_blocked {
- public:
-  signals_blocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 blocking_pool::~blocking_pool() {
   {
     const std::lock_guard lock(mutex_);
