@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Server-sent events at a client: the events in the body of a response, one after the other, as
-// they arrive. Many services stream their results so, also language models.
+// they arrive. Many services, such as language models, stream their results this way.
 #pragma once
 
 #include <beck/base/duration.hpp>

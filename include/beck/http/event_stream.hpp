@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Server-sent events: a response that goes on, and brings a browser's EventSource an event when
-// there is one.
+// Server-sent events: a response that stays open and carries events, for a browser's EventSource
+// or any other client.
 #pragma once
 
 #include <beck/base/duration.hpp>
