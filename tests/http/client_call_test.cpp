@@ -285,6 +285,11 @@ task<> write_as(http::client& web, std::string name, error_code& ec) {
   }
 }
 
+task<> write_for_a_second(http::call& to, error_code& ec) {
+  auto sent = co_await beck::timeout(to.async_write_some(beck::buffer("a", 1)), 1s);
+  ec = sent.error();
+}
+
 /// Writes until that fails.
 task<> write_without_end(http::call& to, error_code& ec) {
   const std::string many(100'000, 'x');
@@ -361,4 +366,22 @@ TEST_CASE("http client calls: the body of a response has the limit of its call")
   outcome& own = w.get();
   w.world.run_for(1s);
   CHECK(error_of(own) == http::refusal::body_too_long);
+}
+
+TEST_CASE("http client calls: a write that is cancelled in the preparation sends nothing later") {
+  call_world w;
+  w.client.before_call([&w](http::call& c) -> task<> {
+    beck::steady_timer timer(w.far, 1h);
+    beck::ignore(co_await timer.async_wait());
+    c.set("Authorization", "Bearer x");
+  });
+  http::call stream(w.client, http::method::post, "http://10.0.0.1/");
+  error_code ec;
+  co_spawn(w.far, write_for_a_second(stream, ec), beck::detached);
+  w.world.run_for(2s);
+  CHECK(ec);
+  outcome& after = w.start(stream.async_finish());
+  w.world.run_for(5s);
+  CHECK(after.ec == error::operation_aborted);
+  CHECK(w.server.requests.empty());
 }

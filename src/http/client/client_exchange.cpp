@@ -216,12 +216,15 @@ task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buf
   if (attempt.connection() == nullptr && !x.failed_ && !attempt.output().is_begun()) {
     if (x.request_.kind == request_body_kind::none) x.request_.kind = request_body_kind::chunked;
     ec = x.request_.check();
+    bool prepares = false;
     if (!ec && !x.is_begun_) {
       x.begin_clock();
-      if (x.has_to_prepare()) ec = co_await x.in_time(x.prepare());
+      prepares = x.has_to_prepare();
+      if (prepares) ec = co_await x.in_time(x.prepare());
     }
     if (!ec) ec = co_await x.in_time(x.get_connection());
-    if (ec && ec != error::operation_aborted) x.fail(ec);
+    // A cancelled preparation may lack anything, a token for one: no later operation may send it.
+    if (ec && (prepares || ec != error::operation_aborted)) x.fail(ec);
     if (!ec && x.request_.expects_continue) attempt.connection()->flush();
   }
   if (!ec && x.request_.expects_continue && !x.response().is_continued() &&
