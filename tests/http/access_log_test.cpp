@@ -5,12 +5,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -246,4 +249,27 @@ TEST_CASE("http log: a line that is longer than what may wait is lost, and no ot
   copy.close();
   CHECK(log.lost() == 0);
   CHECK(lines_in(contents(in.path("log"))) == 1);
+}
+
+TEST_CASE("http log: a child of fork destroys the log of its parent, and writes nothing") {
+  const beck::test::temporary_folder in;
+  const std::string path = in.path("log");
+  auto log = std::make_unique<http::access_log>(path);
+  (*log)(http::exchange_record());  // which may wait at the fork
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGALRM, SIG_DFL);
+    ::alarm(10);
+    (*log)(http::exchange_record());
+    log->reopen();
+    const bool is_lost = log->lost() == 1;
+    log->close();
+    log.reset();
+    ::_exit(is_lost ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  log.reset();
+  CHECK(lines_in(contents(path)) == 1);
 }

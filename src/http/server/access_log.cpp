@@ -245,7 +245,13 @@ access_log& access_log::operator=(const access_log& other) noexcept {
   return *this;
 }
 access_log::~access_log() {
-  if (state_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state_;
+  if (state_->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (state_->file.is_inherited()) {
+    state_->file
+        .close_inherited();  // its locks may be taken, and its thread is not there: it stays
+  } else {
+    delete state_;
+  }
 }
 
 void access_log::operator()(const exchange_record& ended) const noexcept { state_->add(ended); }

@@ -24,7 +24,13 @@ class log_writer {
   log_writer(std::string_view path, std::size_t waiting_max, duration end_max);
   log_writer(const log_writer&) = delete;
   log_writer& operator=(const log_writer&) = delete;
+  /// Requires that is_inherited() is false.
   ~log_writer() { close(); }
+
+  /// Returns whether this process is a child of fork, which does not have the writer's thread.
+  bool is_inherited() const noexcept;
+  /// Closes the file of such a child. What waits is written by the parent.
+  void close_inherited() noexcept;
 
   /// Adds a line with its end, or drops it.
   void add(std::string_view line) noexcept;
@@ -48,6 +54,7 @@ class log_writer {
   const std::string path_;
   const std::size_t waiting_max_;
   const duration end_max_;
+  const unsigned forks_;
   int fd_;                    // of the writer's thread, until it has ended
   bool ends_inside_ = false;  // a write has failed within a line
   // Relaxed, all three: nothing else is published by them.

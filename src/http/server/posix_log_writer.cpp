@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/descriptor_number.hpp"
+#include "base/fork_count.hpp"
 #include "base/signals_blocked.hpp"
 #include "http/server/log_writer.hpp"
 
@@ -51,7 +52,11 @@ bool is_file(int fd) noexcept {
 }  // namespace
 
 log_writer::log_writer(std::string_view path, std::size_t waiting_max, duration end_max)
-    : path_(path), waiting_max_(waiting_max), end_max_(end_max), fd_(open_log(path_)) {
+    : path_(path),
+      waiting_max_(waiting_max),
+      end_max_(end_max),
+      forks_(beck::detail::fork_count()),
+      fd_(open_log(path_)) {
   if (fd_ < 0) throw io_error(error_code(-fd_, std::system_category()), "http::access_log", path);
   try {
     const beck::detail::signals_blocked for_the_writer;
@@ -62,7 +67,17 @@ log_writer::log_writer(std::string_view path, std::size_t waiting_max, duration 
   }
 }
 
+bool log_writer::is_inherited() const noexcept {
+  return forks_ != beck::detail::known_fork_count();
+}
+
+void log_writer::close_inherited() noexcept {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && !is_stdout()) ::close(fd);
+}
+
 void log_writer::close() noexcept {
+  if (is_inherited()) return close_inherited();
   std::call_once(joined_, [this] {
     const std::int64_t now = steady_ns();
     const std::int64_t wait = std::clamp<std::int64_t>(end_max_.nanoseconds(), 0, INT64_MAX - now);
@@ -82,6 +97,7 @@ error_code log_writer::last_error() const noexcept {
 }
 
 void log_writer::add(std::string_view line) noexcept {
+  if (is_inherited()) return lose(1);
   bool is_awaited = false;
   try {
     const std::lock_guard guard(mutex_);
@@ -96,6 +112,7 @@ void log_writer::add(std::string_view line) noexcept {
 }
 
 void log_writer::reopen() noexcept {
+  if (is_inherited()) return;
   {
     const std::lock_guard guard(mutex_);
     reopens_ = true;
@@ -107,8 +124,7 @@ void log_writer::open_again() noexcept {
   if (is_stdout()) return;
   const int made = open_log(path_);
   if (made < 0) return note_error(-made);
-  ::close(fd_);
-  fd_ = made;
+  ::close(std::exchange(fd_, made));
   ends_inside_ = false;
 }
 
