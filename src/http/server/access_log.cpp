@@ -247,8 +247,8 @@ access_log& access_log::operator=(const access_log& other) noexcept {
 access_log::~access_log() {
   if (state_->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (state_->file.is_inherited()) {
-    state_->file
-        .close_inherited();  // its locks may be taken, and its thread is not there: it stays
+    // The state stays: in a child its locks may be taken, and its thread does not exist.
+    state_->file.close_inherited();
   } else {
     delete state_;
   }
