@@ -112,7 +112,8 @@ SEAM = set(
     "adapted_stream buffer_container buffer_parts growing_container layered_stream make_lease single_buffer "
     "stream_object "
     # errors, and the process
-    "behind_standard caught_code failure_code first_own_number of_this_thread signals_blocked throw_error".split()
+    "behind_standard caught_code failure_code first_own_number fork_count known_fork_count of_this_thread "
+    "signals_blocked throw_error".split()
 )
 # What single files name besides: sockets and files of a class that the protocol does not know.
 SEAM_EXCEPTIONS = {
