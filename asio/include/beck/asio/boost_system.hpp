@@ -91,9 +91,9 @@ struct program_signature_of;
 template <class R, class... A>
 struct program_signature_of<R(A...)> {
   template <class T>
-  using one = std::conditional_t<std::is_same_v<typename program_type<std::remove_cvref_t<T>>::type,
-                                                std::remove_cvref_t<T>>,
-                                 T, typename program_type<std::remove_cvref_t<T>>::type>;
+  using one = std::conditional_t<
+      std::is_same_v<typename program_type<std::remove_cvref_t<T>>::type, std::remove_cvref_t<T>>,
+      T, typename program_type<std::remove_cvref_t<T>>::type>;
   using type = R(one<A>...);
 };
 /// The signature as the operations of beck have it. A handler takes either, because the codes
