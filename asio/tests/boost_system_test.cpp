@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <boost/asio.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/beast.hpp>
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
@@ -187,4 +189,81 @@ CONFORMANCE_ON(::beck::test::kernel,
   ctx.run();
   CHECK(got == "you sent seven");
   CHECK(at_end == http::error::end_of_stream);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "the exception of a future is Boost's") {
+  io_context ctx(context_options());
+  tcp::socket socket(ctx);
+  auto connected = socket.async_connect(refusing_endpoint(ctx), use_future);
+  ctx.run();
+  CHECK_THROWS_AS(connected.get(), boost::system::system_error);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "error::not_found is one of Boost's codes, too") {
+  error_code assigned;
+  assigned = error::not_found;
+  const error_code made = error::not_found;
+  const error_code full = beck::error::make_error_code(beck::error::delimiter_not_found);
+  CHECK(assigned == error::not_found);
+  CHECK(made == assigned);
+  CHECK(full == error::not_found);
+  CHECK(error_code(error::eof) != error::not_found);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "async_result::initiate takes Boost's code in a signature") {
+  io_context ctx(context_options());
+  const auto operation = [](auto token) {
+    return boost::asio::async_result<decltype(token), void(error_code, int)>::initiate(
+        [](auto handler) { std::move(handler)(error_code(error::eof), 3); }, std::move(token));
+  };
+  std::optional<error_code> thrown;
+  co_spawn(
+      ctx,
+      [&]() -> awaitable<void> {
+        try {
+          co_await operation(use_awaitable);
+        } catch (const boost::system::system_error& e) {
+          thrown = e.code();
+        }
+      },
+      detached);
+  ctx.run();
+  REQUIRE(thrown);
+  CHECK(*thrown == error::eof);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "the code of as_tuple compares with Boost's errc") {
+  io_context ctx(context_options());
+  const tcp::endpoint to = refusing_endpoint(ctx);
+  bool is_equal = false;
+  co_spawn(
+      ctx,
+      [&]() -> awaitable<void> {
+        tcp::socket socket(ctx);
+        const auto [ec] = co_await socket.async_connect(to, as_tuple(use_awaitable));
+        is_equal = ec == boost::system::errc::connection_refused &&
+                   ec != boost::system::errc::timed_out &&
+                   boost::system::errc::connection_refused == ec;
+      },
+      detached);
+  ctx.run();
+  CHECK(is_equal);
+}
+
+CONFORMANCE_ON(::beck::test::kernel, "the handler of a group with a range gets Boost's codes") {
+  io_context ctx(context_options());
+  const tcp::endpoint to = refusing_endpoint(ctx);
+  tcp::socket socket(ctx);
+  using operation = decltype(socket.async_connect(to, deferred));
+  std::vector<operation> operations;
+  operations.push_back(socket.async_connect(to, deferred));
+  std::vector<error_code> seen;
+  experimental::make_parallel_group(std::move(operations))
+      .async_wait(experimental::wait_for_all(),
+                  [&](std::vector<std::size_t>, std::vector<error_code> codes) {
+                    seen = std::move(codes);
+                  });
+  ctx.run();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].value() == ECONNREFUSED);
 }

@@ -140,6 +140,15 @@ void detail::throw_result(const result_error& error, std::size_t transferred) {
   throw_error(error, exceptions_are_short ? "" : error.operation(), transferred);
 }
 
+std::exception_ptr detail::exception_of(const error_code& ec, const char* operation,
+                                        std::size_t transferred) {
+  try {
+    throw_error(ec, operation, transferred);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 bool detail::set_exception_form(const exception_form& form) noexcept {
   form_of_exceptions.store(&form, std::memory_order_release);
   return true;

@@ -79,8 +79,4 @@ void detail::refuse_empty_range(const char* function) {
                               ": there is no task in the range, so none can be the first");
 }
 
-std::exception_ptr detail::exception_of(const error_code& ec) {
-  return std::make_exception_ptr(io_error(ec, ""));
-}
-
 }  // namespace beck

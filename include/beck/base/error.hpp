@@ -8,6 +8,7 @@
 #include <beck/base/platform.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
@@ -214,6 +215,10 @@ namespace detail {
 
 /// Throws the error of an awaited result, of which `transferred` bytes moved. Requires an error.
 [[noreturn, gnu::cold]] void throw_result(const result_error& error, std::size_t transferred = 0);
+
+/// Returns the exception that throw_error() would throw. Requires ec to be an error.
+[[gnu::cold]] std::exception_ptr exception_of(const error_code& ec, const char* operation = "",
+                                              std::size_t transferred = 0);
 
 /// Exceptions of another library that the library throws in the place of io_error.
 struct exception_form {

@@ -40,9 +40,6 @@ namespace detail {
 /// Throws std::invalid_argument.
 [[noreturn]] void refuse_empty_range(const char* function);
 
-/// The error that a result carries, as an exception.
-std::exception_ptr exception_of(const error_code& ec);
-
 /// Tasks side by side, in slots of the caller. `Decisive(branch, task)` says whether an end stops
 /// the others.
 template <class Task, class Decisive>

@@ -80,7 +80,7 @@ struct future_result<error_code, A...> : future_value<A...> {
     if constexpr (sizeof...(A) == 1 && (std::is_same_v<A, std::size_t> && ...)) {
       ((moved = values), ...);
     }
-    return std::make_exception_ptr(io_error(ec, "", moved));
+    return exception_of(ec, "", moved);
   }
   template <class Promise>
   static void keep(Promise& promise, error_code&&, A&&... values) {

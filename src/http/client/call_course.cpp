@@ -46,13 +46,11 @@ task<error_code> client_exchange::prepare() {
       if (done.error()) ec = done.error();
       if (ec) break;
     }
-  } catch (const std::system_error& failed) {
-    ec = failed.code();
-    failure_text_ = failed.what();
   } catch (const std::bad_alloc&) {
     ec = make_error_code(std::errc::not_enough_memory);
   } catch (const std::exception& failed) {
-    ec = client_error::before_call_failed;
+    ec = beck::detail::caught_code();
+    if (!ec) ec = client_error::before_call_failed;
     failure_text_ = failed.what();
   } catch (...) {
     ec = client_error::before_call_failed;

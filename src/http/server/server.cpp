@@ -52,8 +52,9 @@ std::vector<std::unique_ptr<listener>> server_state::open_listeners(
   for (listening_place& one : places_) {
     try {
       made.push_back(std::make_unique<listener>(executor, one, share_ports_));
-    } catch (const io_error& failed) {
-      if (!one.any_family || failed.code() != std::errc::address_family_not_supported) throw;
+    } catch (...) {
+      const error_code failed = beck::detail::caught_code();
+      if (!one.any_family || failed != std::errc::address_family_not_supported) throw;
       one.at = ip::tcp::endpoint(ip::tcp::v4(), one.at.port());
       made.push_back(std::make_unique<listener>(executor, one, share_ports_));
     }

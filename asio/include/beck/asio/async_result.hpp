@@ -4,6 +4,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include <beck/asio/associated.hpp>
 #include <beck/asio/boost_system.hpp>
@@ -24,9 +25,9 @@ class async_result {
   /// makes of it.
   template <class Initiation, class Tok, class... Args>
   static decltype(auto) initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
-    return beck::async_result<Token, Signatures...>::initiate(static_cast<Initiation&&>(initiation),
-                                                              static_cast<Tok&&>(token),
-                                                              static_cast<Args&&>(args)...);
+    return beck::async_result<Token, facade::beck_signature<Signatures>...>::initiate(
+        static_cast<Initiation&&>(initiation), static_cast<Tok&&>(token),
+        static_cast<Args&&>(args)...);
   }
 };
 
@@ -47,9 +48,14 @@ class handler_of_program {
 
  private:
   template <class T>
-  static decltype(auto) given(T&& result) noexcept {
+  static decltype(auto) given(T&& result) {
     if constexpr (std::is_base_of_v<beck::error_code, std::remove_cvref_t<T>>) {
       return facade::to_program(result);
+    } else if constexpr (std::is_same_v<std::vector<beck::error_code>, std::remove_cvref_t<T>>) {
+      std::vector<program_code> codes;
+      codes.reserve(result.size());
+      for (const beck::error_code& ec : result) codes.push_back(facade::to_program(ec));
+      return codes;
     } else {
       return static_cast<T&&>(result);
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
 #include <beck/asio/config.hpp>
 #include <beck/base/error.hpp>
@@ -72,13 +73,36 @@ template <class From, class To, class R, class... A>
 struct signature_with<From, To, R(A...)> {
   using type = R(std::conditional_t<std::is_same_v<std::remove_cvref_t<A>, From>, To, A>...);
 };
+/// A type of results as programs write it, also that of the results of a ranged group.
+template <class T>
+struct program_type {
+  using type = T;
+};
+template <>
+struct program_type<beck::error_code> {
+  using type = program_code;
+};
+template <>
+struct program_type<std::vector<beck::error_code>> {
+  using type = std::vector<program_code>;
+};
+template <class Signature>
+struct program_signature_of;
+template <class R, class... A>
+struct program_signature_of<R(A...)> {
+  template <class T>
+  using one = std::conditional_t<
+      std::is_same_v<typename program_type<std::remove_cvref_t<T>>::type, std::remove_cvref_t<T>>,
+      T, typename program_type<std::remove_cvref_t<T>>::type>;
+  using type = R(one<A>...);
+};
 /// The signature as the operations of beck have it. A handler takes either, because the codes
 /// convert.
 template <class Signature>
 using beck_signature = typename signature_with<program_code, beck::error_code, Signature>::type;
 /// The signature as programs write it.
 template <class Signature>
-using program_signature = typename signature_with<beck::error_code, program_code, Signature>::type;
+using program_signature = typename program_signature_of<Signature>::type;
 
 }  // namespace facade
 
@@ -94,6 +118,12 @@ template <class E>
   requires(boost::system::is_error_condition_enum<E>::value && !std::is_error_code_enum<E>::value &&
            !std::is_same_v<E, boost::system::errc::errc_t>)
 struct std::is_error_condition_enum<E> : std::true_type {};
+/// As above, the enumerators of the system's errors.
+namespace boost::system::errc {
+inline bool operator==(const std::error_code& ec, errc_t e) noexcept {
+  return ec == static_cast<std::errc>(e);
+}
+}  // namespace boost::system::errc
 #endif
 
 #if defined(BECK_ASIO_BOOST) && !__has_include(<boost/system/system_error.hpp>)

@@ -9,6 +9,16 @@
 #include <beck/net/name_error.hpp>
 
 BECK_ASIO_BEGIN
+namespace error {
+struct not_found_t;
+}
+BECK_ASIO_END
+
+/// Makes it convert to codes.
+template <>
+struct std::is_error_code_enum<BECK_ASIO::error::not_found_t> : std::true_type {};
+
+BECK_ASIO_BEGIN
 
 #if !defined(BECK_ASIO_BOOST)
 using beck::error_code;
@@ -53,20 +63,23 @@ using namespace beck::error;
 /// delimiter_not_found (the buffer of read_until() is full without a match). Codes of both compare
 /// equal to it.
 struct not_found_t {
-  /// Returns the code of beck's not_found.
-  operator beck::error_code() const noexcept {
-    return beck::error::make_error_code(beck::error::not_found);
-  }
   friend bool operator==(const beck::error_code& ec, not_found_t) noexcept {
     return ec == beck::error::make_error_code(beck::error::not_found) ||
            ec == beck::error::make_error_code(beck::error::delimiter_not_found);
   }
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+  friend bool operator==(const boost::system::error_code& ec, not_found_t e) noexcept {
+    return static_cast<beck::error_code>(ec) == e;
+  }
+#endif
 };
 /// As above.
 inline constexpr not_found_t not_found{};
 using beck::error::make_error_code;
-/// Returns the code.
-inline beck::error_code make_error_code(not_found_t e) noexcept { return e; }
+/// Returns the code of beck's not_found.
+inline beck::error_code make_error_code(not_found_t) noexcept {
+  return beck::error::make_error_code(beck::error::not_found);
+}
 
 /// Returns the category of basic_errors.
 inline const facade::program_category& get_system_category() noexcept {
