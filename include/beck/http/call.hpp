@@ -42,10 +42,12 @@ class exchange_op : public op<Derived, Signature> {
   }
 
  protected:
+  exchange_ref of_;
+
+ private:
+  friend Derived;
   explicit exchange_op(exchange_ref of) noexcept : of_(static_cast<exchange_ref&&>(of)) {}
   exchange_op(exchange_op&&) noexcept = default;
-
-  exchange_ref of_;
 };
 
 /// The operation of call::async_write_some().

@@ -37,7 +37,7 @@ uring_driver::uring_driver(driver_host& host, loop_core& core, uring::ring_kerne
     throw io_error(make_error(-error), "io_uring", std::string_view(report_));
   }
   wake_fd_ = wake_open();
-  if (wake_fd_ < 0) throw_error(make_error(wake_fd_), "eventfd");
+  if (wake_fd_ < 0) throw io_error(make_error(wake_fd_), "eventfd");
 }
 
 uring_driver::~uring_driver() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include <beck/asio/associated.hpp>
 #include <beck/asio/boost_system.hpp>

@@ -7,7 +7,6 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
-#include <vector>
 
 #include <beck/asio/config.hpp>
 #include <beck/base/error.hpp>
@@ -17,6 +16,7 @@
 #if BOOST_VERSION >= 107700
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
+#include <vector>
 #define BECK_ASIO_BOOST_SYSTEM
 #endif
 #endif
@@ -66,14 +66,8 @@ const program_category& to_program() noexcept {
 }
 #endif
 
-/// A signature with each code `From` as a code `To`.
-template <class From, class To, class Signature>
-struct signature_with;
-template <class From, class To, class R, class... A>
-struct signature_with<From, To, R(A...)> {
-  using type = R(std::conditional_t<std::is_same_v<std::remove_cvref_t<A>, From>, To, A>...);
-};
-/// A type of results as programs write it, also that of the results of a ranged group.
+#if defined(BECK_ASIO_BOOST_SYSTEM)
+/// A type of results as programs write it. A ranged group has a vector of codes.
 template <class T>
 struct program_type {
   using type = T;
@@ -86,23 +80,38 @@ template <>
 struct program_type<std::vector<beck::error_code>> {
   using type = std::vector<program_code>;
 };
-template <class Signature>
-struct program_signature_of;
-template <class R, class... A>
-struct program_signature_of<R(A...)> {
-  template <class T>
-  using one = std::conditional_t<
-      std::is_same_v<typename program_type<std::remove_cvref_t<T>>::type, std::remove_cvref_t<T>>,
-      T, typename program_type<std::remove_cvref_t<T>>::type>;
+/// And as the operations of beck have it.
+template <class T>
+struct beck_type {
+  using type = T;
+};
+template <>
+struct beck_type<program_code> {
+  using type = beck::error_code;
+};
+
+/// The signature with each of its types mapped; references to types that are not stay.
+template <template <class> class Map, class Signature>
+struct mapped_signature;
+template <template <class> class Map, class R, class... A>
+struct mapped_signature<Map, R(A...)> {
+  template <class T, class Plain = std::remove_cvref_t<T>, class Mapped = typename Map<Plain>::type>
+  using one = std::conditional_t<std::is_same_v<Plain, Mapped>, T, Mapped>;
   using type = R(one<A>...);
 };
 /// The signature as the operations of beck have it. A handler takes either, because the codes
 /// convert.
 template <class Signature>
-using beck_signature = typename signature_with<program_code, beck::error_code, Signature>::type;
+using beck_signature = typename mapped_signature<beck_type, Signature>::type;
 /// The signature as programs write it.
 template <class Signature>
-using program_signature = typename program_signature_of<Signature>::type;
+using program_signature = typename mapped_signature<program_type, Signature>::type;
+#else
+template <class Signature>
+using beck_signature = Signature;
+template <class Signature>
+using program_signature = Signature;
+#endif
 
 }  // namespace facade
 
