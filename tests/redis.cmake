@@ -11,7 +11,6 @@ beck_test(redis_tests ONE_THREAD
   redis/cache_oracle_test.cpp
   redis/cache_share_test.cpp
   redis/cache_world_test.cpp
-  redis/cache_real_test.cpp
   redis/client_change_test.cpp
   redis/client_connector_test.cpp
   redis/client_edges_test.cpp
@@ -25,7 +24,6 @@ beck_test(redis_tests ONE_THREAD
   redis/cluster_loss_test.cpp
   redis/cluster_map_test.cpp
   redis/cluster_parts_test.cpp
-  redis/cluster_real_test.cpp
   redis/cluster_test.cpp
   redis/cluster_transaction_test.cpp
   redis/cluster_world_test.cpp
@@ -47,7 +45,6 @@ beck_test(redis_tests ONE_THREAD
   redis/resp3_limits_test.cpp
   redis/resp3_test.cpp
   redis/sentinel_loss_test.cpp
-  redis/sentinel_real_test.cpp
   redis/sentinel_test.cpp
   redis/sentinel_world_test.cpp
   redis/server_test.cpp
@@ -64,7 +61,6 @@ beck_test(redis_tests ONE_THREAD
   redis/slot_map_test.cpp
   redis/subscription_end_test.cpp
   redis/subscription_loss_test.cpp
-  redis/subscription_real_test.cpp
   redis/subscription_test.cpp
   redis/subscription_world_test.cpp
   redis/value_test.cpp
@@ -77,8 +73,19 @@ if(TARGET redis_tests)
     BECK_REDIS_VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/redis/vectors")
 endif()
 
-# For ./run redis-chaos; sanitized only by hand: cmake --build --preset asan --target redis_chaos.
-add_executable(redis_chaos
+# Those whose redis-servers stop, move slots and come back: they wait more than they compute.
+beck_test(redis_server_tests ONE_THREAD
+  redis/cache_real_test.cpp
+  redis/cluster_real_test.cpp
+  redis/sentinel_real_test.cpp
+  redis/subscription_real_test.cpp
+)
+if(TARGET redis_server_tests)
+  target_link_libraries(redis_server_tests PRIVATE beck::redis_testing)
+endif()
+
+# For ./run redis-chaos and ./test --all; sanitized only by hand: cmake --build --preset asan --target redis_chaos.
+add_executable(redis_chaos EXCLUDE_FROM_ALL
   redis/chaos/cluster_scene.cpp
   redis/chaos/main.cpp
   redis/chaos/sentinel_scene.cpp
@@ -87,7 +94,4 @@ add_executable(redis_chaos
 target_include_directories(redis_chaos PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(redis_chaos PRIVATE beck::redis)
 set_target_properties(redis_chaos PROPERTIES CXX_EXTENSIONS OFF)
-if(BECK_SANITIZE)
-  set_target_properties(redis_chaos PROPERTIES EXCLUDE_FROM_ALL ON)
-endif()
 beck_warnings(redis_chaos)

@@ -7,8 +7,8 @@ build_packages=(g++ cmake ninja-build python3)
 tool_packages=(libcli11-dev libfmt-dev libssl-dev)   # of apps/
 llhttp_package=libllhttp-dev
 ! grep -qsx 'VERSION_ID="12"' /etc/os-release || llhttp_package=node-llhttp   # Debian 12 has its C sources alone
-test_packages=(ccache pkg-config doctest-dev libasio-dev liburing-dev libseccomp-dev "$llhttp_package" redis-server
-  memcached openssl socat strace "${tool_packages[@]}")
+test_packages=(ccache curl pkg-config doctest-dev libasio-dev liburing-dev libseccomp-dev "$llhttp_package"
+  redis-server memcached openssl socat strace "${tool_packages[@]}")
 check_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19)
 peer_packages=(curl wrk apache2-utils python3-requests python3-websockets nginx-light haproxy slowhttptest chromium
   openssl sslscan)

@@ -108,7 +108,7 @@ class Upload(unittest.TestCase):
     @unittest.skipUnless(shutil.which("node"), "node is not installed")
     def test_fetch_sends_a_form(self):
         for port, folder in self.each_server():
-            done = run("node", "--input-type=module", "-e", FORM, f"http://127.0.0.1:{port}/images")
+            done = run("node", "--no-warnings", "--input-type=module", "-e", FORM, f"http://127.0.0.1:{port}/images")
             self.assertEqual(done.stderr, "")
             self.assertTrue(done.stdout.startswith("201 "), done.stdout)
             self.assertEqual(self.stored(folder, done.stdout[4:].strip()), [b"\x07" * 100_000])
@@ -160,7 +160,7 @@ class Events(unittest.TestCase):
     @unittest.skipUnless(shutil.which("node"), "node is not installed")
     def test_fetch_reads_a_stream(self):
         for _, _, url in self.each_server(1):
-            done = run("node", "--input-type=module", "-e", FETCH, url)
+            done = run("node", "--no-warnings", "--input-type=module", "-e", FETCH, url)
             self.assertEqual(done.stderr, "")
             lines = done.stdout.splitlines()
             self.assertEqual(lines[0], "text/event-stream")

@@ -12,10 +12,9 @@ jobs=${BECK_JOBS:-$(nproc)}
 old_cmake=${OLD_CMAKE:-}   # configures the users of the package; such as: pip install cmake==3.16.8
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 export CCACHE_BASEDIR=$source
-# The code is tested elsewhere: here the library is compiled as quickly as can be, and with the options of ./test's dev
-# build, so that ccache has it. For that WORK_DIR must be a folder of build/, too.
-quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DBECK_WERROR=ON
-  -DBECK_UNITE=ON)
+# The library is compiled with the options of ./test's release build, so that ccache has it. For that WORK_DIR must be a
+# folder of build/, too.
+as_tested=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DBECK_WERROR=ON -DBECK_UNITE=ON)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -48,7 +47,7 @@ install_as() {
   shift
   say "install $kind"
   rm -rf "$work/$kind-prefix"
-  cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib "${quickly[@]}" "$@"
+  cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib "${as_tested[@]}" "$@"
   cmake --build "$work" -j "$jobs"
   cmake --install "$work" --prefix "$work/$kind-prefix"
 }
@@ -169,9 +168,9 @@ expect "a build that must have TLS is refused without OpenSSL" sh -c '! "$@"' - 
   cmake -S . -B "$work/no-openssl" -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DBECK_TLS=ON
 
 # A parent project gets the library alone, without warnings turned to errors and without install rules.
-build_and_run fetch -DFROM=fetch "-DBECK_SOURCE=$source" "${quickly[@]}"
+build_and_run fetch -DFROM=fetch "-DBECK_SOURCE=$source" "${as_tested[@]}"
 # The options of its own code do not become those of the library.
-build_and_run folder -DFROM=folder "-DBECK_SOURCE=$source" "${quickly[@]}" -DBUILD_SHARED_LIBS=ON \
+build_and_run folder -DFROM=folder "-DBECK_SOURCE=$source" "${as_tested[@]}" -DBUILD_SHARED_LIBS=ON \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON
 expect "a parent project gets no tests of ours" test ! -e "$work/consumer/_deps/beck-build/tests"
 say "all good"

@@ -194,7 +194,10 @@ class World:
             ("redis-server of Debian 13", newer / "redis-server"),
             ("valkey-server of Debian 13", newer / "valkey-server"),
         ):
-            self.program(f"redis: beck's client, {name}", lambda program=program: self.client_cases(program))
+            self.program(f"redis: beck's client, {name}",
+                         lambda program=program: self.client_cases("redis_server_tests", program))
+            self.program(f"redis: beck's cache, {name}",
+                         lambda program=program: self.client_cases("redis_tests", program))
             self.program(f"redis: the table of commands, {name}", lambda program=program: self.command_table(program))
 
     def command_table(self, program):
@@ -202,11 +205,11 @@ class World:
             raise Missing(f"there is no {program}")
         return ["python3", HERE.parent.parent / "tools/redis_commands.py", "--later", "--server", program]
 
-    def client_cases(self, program):
+    def client_cases(self, binary, program):
         if not program.exists():
             raise Missing(f"there is no {program}")
         cases = ["--test-case=*redis-server*", "--test-case-exclude=memory_server*", "--minimal=true"]
-        return ["env", f"BECK_TEST_REDIS_SERVER={program}", self.build / "tests/redis_tests", *cases]
+        return ["env", f"BECK_TEST_REDIS_SERVER={program}", self.build / "tests" / binary, *cases]
 
 
 @contextlib.contextmanager
