@@ -81,7 +81,6 @@ endif()
 
 # What a program sees, over Asio itself, where the version is installed that the table is about, and over the facade:
 # see asio/semantics/table.py.
-option(BECK_TEST_AGAINST_ASIO "Compare the facade with Asio itself, row by row, where Asio is installed" ON)
 find_path(BECK_ASIO_INCLUDE asio/io_context.hpp)
 set(version "")
 if(BECK_ASIO_INCLUDE)
@@ -89,7 +88,7 @@ if(BECK_ASIO_INCLUDE)
 endif()
 if(NOT version)
   message(STATUS "tests: no Asio 1.22 (Debian 12: libasio-dev), the facade is not compared with it")
-elseif(BECK_TEST_AGAINST_ASIO AND NOT BECK_SANITIZE AND BECK_TEST_SEARCHES)
+elseif(BECK_TEST_WHOLE AND NOT BECK_SANITIZE AND BECK_TEST_SEARCHES)
   set(semantics ${PROJECT_SOURCE_DIR}/asio/semantics)
   file(GLOB sources CONFIGURE_DEPENDS ${semantics}/*.cpp)
   find_package(Threads REQUIRED)

@@ -39,7 +39,7 @@ function(beck_optimise_tests)
   endif()
 endfunction()
 
-# Makes a test binary whose tests are compiled twenty at a time. Each stands in a namespace of its own, so that their
+# Makes a test binary whose tests are compiled forty at a time. Each stands in a namespace of its own, so that their
 # names do not clash, and behind all headers. Compiled alone is a source that defines something outside of its own
 # namespaces, such as a specialisation of a header's template, and one with SKIP_UNITY_BUILD_INCLUSION.
 function(beck_unite_tests name sources)
@@ -67,7 +67,7 @@ function(beck_unite_tests name sources)
   list(REMOVE_DUPLICATES headers)
   list(JOIN headers "\n" headers)
   file(CONFIGURE OUTPUT groups/${name}_headers.hpp CONTENT "#pragma once\n${headers}\n" @ONLY)
-  beck_write_groups(groups ${name} 20
+  beck_write_groups(groups ${name} 40
     "#include \"${name}_headers.hpp\"\nnamespace test_@number@ {\n" "}\n" ${united})
   add_executable(${name} ${alone})
   beck_compile_groups(${name} ${groups})
