@@ -13,7 +13,8 @@ old_cmake=${OLD_CMAKE:-}   # configures the users of the package; such as: pip i
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 export CCACHE_BASEDIR=$source
 # The library is compiled with the options of ./test's release build, so that ccache has it. For that WORK_DIR must be a
-# folder of build/, too.
+# folder of build/, too. Users' programs are compiled as quickly as can be.
+quickly=("-DCMAKE_CXX_FLAGS_RELEASE=-O0")
 as_tested=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DBECK_WERROR=ON -DBECK_UNITE=ON)
 
 say() { printf '== %s\n' "$*"; }
@@ -24,7 +25,7 @@ build_and_run() {
   say "$1"
   shift
   rm -rf "$folder"
-  cmake -S "$consumer" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
+  cmake -S "$consumer" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${quickly[@]}" "$@"
   cmake --build "$folder" -j "$jobs" --target consumer
   "$folder/consumer"
 }
