@@ -28,7 +28,7 @@ beck_facade_test(asio_tests beck::asio asio ../asio/tests/echo_test.cpp
   ../asio/tests/operations_test.cpp ../asio/tests/outliving_test.cpp
   ../asio/tests/composed_test.cpp ../asio/tests/network_test.cpp
   ../asio/tests/connect_test.cpp ../asio/tests/compose_test.cpp ../asio/tests/buffered_test.cpp
-  ../asio/tests/executor_test.cpp ../asio/tests/icmp_test.cpp
+  ../asio/tests/executor_test.cpp ../asio/tests/generic_test.cpp ../asio/tests/icmp_test.cpp
   ../asio/tests/serial_port_test.cpp)
 beck_facade_test(old_asio_tests beck::asio asio ../asio/tests/old_names_test.cpp)
 target_compile_definitions(old_asio_tests PRIVATE BECK_ASIO_OLD_NAMES)

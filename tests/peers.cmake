@@ -8,6 +8,9 @@ function(beck_peer name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
   beck_warnings(${name})
+  if(NOT BECK_TEST_WHOLE)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)  # built by its name
+  endif()
 endfunction()
 
 # For http/peers.sh and http/hostile.sh.

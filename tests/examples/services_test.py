@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the small HTTP services: a counter with a client of Redis for each context, a long poll, a site with a log.
+"""Runs the small HTTP services: a counter with a client of Redis for each context, a long poll, a site with a log,
+a single-page application.
 
 usage: services_test.py EXAMPLES_DIR [unittest options]
 """
@@ -149,6 +150,41 @@ class ObservedSite(unittest.TestCase):
                 self.assertEqual(site.wait(LIMIT_S), 0)
                 self.assertEqual([line["target"] for line in self.lines(log, 1)], ["/squares/3"])
                 self.assertEqual(len(self.lines(folder / "old", 4)), 4)
+
+
+class SinglePage(unittest.TestCase):
+    BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+    def get(self, port, path, headers):
+        connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response, text
+
+    def test_browsers_get_the_page_and_programs_get_404(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                (folder / "index.html").write_text("<p>app")
+                (folder / "app.js").write_text("run()")
+                program = programs_test.program("single_page", 0, folder, backend=backend)
+                site, port = stack.enter_context(program)
+                for path in ("/", "/orders/7", "/orders/"):
+                    response, text = self.get(port, path, self.BROWSER)
+                    self.assertEqual((response.status, text), (200, "<p>app"))
+                    self.assertEqual(response.getheader("X-Content-Type-Options"), "nosniff")
+                self.assertEqual(self.get(port, "/app.js", {})[1], "run()")
+                response, text = self.get(port, "/none.js", {"Accept": "*/*"})
+                self.assertEqual((response.status, json.loads(text)["status"]), (404, 404))
+                response, text = self.get(port, "/api/time", self.BROWSER)
+                self.assertGreater(json.loads(text)["now"], 1_700_000_000)
+                self.assertEqual(response.getheader("Cache-Control"), "no-store")
+                response, text = self.get(port, "/api/none", self.BROWSER)
+                self.assertEqual((response.status, json.loads(text)["detail"]), (404, "no such call"))
+                site.send_signal(signal.SIGTERM)
+                self.assertEqual(site.wait(LIMIT_S), 0)
 
 
 if __name__ == "__main__":

@@ -382,6 +382,59 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK(received.find("HTTP/1.1", 8) == std::string::npos);
 }
 
+CONFORMANCE("http files: a path without a file is the fallback to a client that lists text/html") {
+  file_folder f(where,
+                http::file_options().index("i.html").fallback("app/i.html").precompressed("gzip"));
+  f.write("app/i.html", "<p>app");
+  f.write("app/i.html.gz", "packed");
+  f.write("a.js", "script");
+  f.write("sub/x", "x");
+  f.wait(10);
+  const std::string page = "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8\r\n";
+  for (const char* path : {"/", "/orders/7", "/orders/7/", "/sub/", "/b.js", "/a.js/x"}) {
+    const seen_response r = f.ask(path, page);
+    CHECK(r.status == 200);
+    CHECK(r.body == "<p>app");
+    CHECK(field_of(r, "Content-Type") == "text/html; charset=utf-8");
+    CHECK(field_of(r, "Vary") == "Accept, Accept-Encoding");
+    const seen_response none = f.ask(path, "Accept: */*\r\n");
+    CHECK(none.status == 404);
+    CHECK(field_of(none, "Vary") == "Accept");
+  }
+  const std::string tag = field_of(f.ask("/none", page), "ETag");
+  CHECK(tag == field_of(f.ask("/app/i.html"), "ETag"));
+  CHECK(f.ask("/none", page + "If-None-Match: " + tag + "\r\n").status == 304);
+  CHECK(f.ask("/none", page, "HEAD").status == 200);
+  CHECK(f.ask("/none", page, "POST").status == 405);
+  CHECK(f.ask("/none", page + "Accept-Encoding: gzip\r\n").body == "packed");
+  CHECK(f.ask("/a.js", page).body == "script");
+  CHECK(field_of(f.ask("/a.js", page), "Vary") == "Accept-Encoding");
+  CHECK(f.ask("/sub", page).status == 301);
+  for (const char* path : {"/.git", "/sub/.x/y", "/%00"}) CHECK(f.ask(path, page).body != "<p>app");
+
+  const auto status = [&](const std::string& accept) {
+    return f.ask("/none", "Accept: " + accept + "\r\n").status;
+  };
+  for (const char* yes : {"text/html", "TEXT/html;level=1;Q=0.001", "a/b, text/html ;q=1",
+                          "a/b\r\nAccept: text/html", "text/html;q=0, text/html"})
+    CHECK(status(yes) == 200);
+  for (const char* no : {"text/*", "text/html;q=0", "text/html;q=0.000", "text/htmlx", "xtext/html",
+                         "text/html;q=", "text/html;q", "application/json", ","})
+    CHECK(status(no) == 404);
+  CHECK(f.ask("/none").status == 404);
+}
+
+CONFORMANCE("http files: a fallback that is no file, or outside of the folder, is 404") {
+  const std::string page = "Accept: text/html\r\n";
+  for (const char* name : {"none", "sub", "../site/x", "sub/../../x"}) {
+    file_folder f(where, http::file_options().fallback(name));
+    f.write("sub/x", "x");
+    f.write("x", "x");
+    CHECK(f.ask("/none", page).status == 404);
+    CHECK(f.ask("/sub/none/", page).status == 404);
+  }
+}
+
 CONFORMANCE_ON(beck::test::kernel, "http files: no request leaves a descriptor open") {
   const auto before = beck::test::open_descriptors();
   {
@@ -413,6 +466,10 @@ TEST_CASE("http files: settings that cannot be are refused with their value") {
   };
   CHECK(says([](http::file_options& o) { o.precompressed("br deflate"); }, "\"deflate\""));
   CHECK(says([](http::file_options& o) { o.index("a/b"); }, "\"a/b\""));
+  CHECK(says([](http::file_options& o) { o.fallback(""); }, "\"\""));
+  CHECK(says([](http::file_options& o) { o.fallback("/a"); }, "\"/a\""));
+  CHECK(says([](http::file_options& o) { o.fallback("a/"); }, "\"a/\""));
+  CHECK(says([](http::file_options& o) { o.fallback("a\nb"); }, "control character"));
   CHECK(says([](http::file_options& o) { o.cache_control("a\nb"); }, "control character"));
   CHECK(says([](http::file_options& o) { o.type(".txt", "a/b"); }, "\".txt\""));
   CHECK(says([](http::file_options& o) { o.type("txt", "a\r\n"); }, "control character"));

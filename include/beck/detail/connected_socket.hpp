@@ -27,10 +27,13 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   /// Makes a closed socket that `context` drives and whose operations complete on `executor`, which
   /// may be any (a strand, a pool, a user's own).
   basic_connected_socket(io_context& context, const Executor& executor) : base(context, executor) {}
-  /// Takes over a socket whose executor has another type.
-  template <other_executor<Executor> Other>
-  basic_connected_socket(basic_connected_socket<Base, Protocol, Other>&& other) noexcept
-      : base(static_cast<basic_socket<Base, Protocol, Other>&&>(other)) {}
+  /// Takes over a socket whose executor has another type, or of another protocol, such as one whose
+  /// family is known when the program runs.
+  template <class P, class Other>
+    requires(std::is_convertible_v<const P&, Protocol> &&
+             std::is_convertible_v<const Other&, Executor>)
+  basic_connected_socket(basic_connected_socket<Base, P, Other>&& other) noexcept
+      : base(static_cast<basic_socket<Base, P, Other>&&>(other)) {}
   /// Makes an open socket. Throws io_error, as open().
   basic_connected_socket(io_context& context, const Protocol& protocol)
       : basic_connected_socket(context) {

@@ -30,6 +30,11 @@ class file_options {
   /// Sets the name of the file that is sent for its folder, such as "index.html". Default: none.
   /// Throws std::invalid_argument for a name with a slash.
   file_options& index(std::string_view name);
+  /// Sends this file of the folder, such as "index.html", with 200 to requests for a path without a
+  /// file whose Accept lists text/html: browsers that open a page of a single-page application.
+  /// Scripts, pictures and fetch() do not list it, and get 404. Default: none. Throws
+  /// std::invalid_argument for an empty name and for one that begins or ends with a slash.
+  file_options& fallback(std::string_view name);
   /// Sends the file "a.css.br" instead of "a.css" to clients that accept br, and likewise for gzip
   /// (.gz) and zstd (.zst), if it is not older than "a.css". `codings`: their names with spaces
   /// between them, the best first. Default: none. Throws std::invalid_argument for another name.
@@ -67,8 +72,8 @@ class file_options {
 /// A path is decoded once; a path that decode_path() refuses is answered with 400. No file outside
 /// of the folder is reached, also not through links, which are followed within it. Names that begin
 /// with a dot, devices, sockets and named pipes are answered with 404; pipes are never waited for.
-/// Errors: 404 if there is no such file, 403 without permission, 503 without a free descriptor,
-/// else 500.
+/// Errors: 404 if there is no such file and no fallback, 403 without permission, 503 without a free
+/// descriptor, else 500.
 ///
 /// If a file changes while it is sent, the client gets exactly the number of bytes that the
 /// response has announced, or the connection is cut. Every context opens the folder by its path

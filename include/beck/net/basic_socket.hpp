@@ -197,8 +197,8 @@ class basic_socket : public Base, public socket_base {
   /// Makes a closed socket that `context` drives, and whose operations complete on `executor`.
   basic_socket(io_context& context, const Executor& executor)
       : Base(context, any_io_executor(executor)), typed_(executor) {}
-  template <class Other>
-  explicit basic_socket(basic_socket<Base, Protocol, Other>&& other) noexcept
+  template <class OtherProtocol, class Other>
+  explicit basic_socket(basic_socket<Base, OtherProtocol, Other>&& other) noexcept
       : Base(static_cast<Base&&>(other)), typed_(other.get_executor()) {}
   basic_socket(basic_socket&&) noexcept = default;
   basic_socket& operator=(basic_socket&&) noexcept = default;
@@ -207,12 +207,14 @@ class basic_socket : public Base, public socket_base {
  private:
   /// Returns the protocol of the open socket, for options that ask for it.
   Protocol own_protocol() const noexcept {
+    [[maybe_unused]] error_code ec;
     if constexpr (requires { Protocol::v6(); }) {
-      error_code ec;
       constexpr Protocol v6 = Protocol::v6();
       return detail::socket_calls::family_of(*this->descriptor_, ec) == v6.family()
                  ? v6
                  : Protocol::v4();
+    } else if constexpr (requires { Protocol(0, 0); }) {
+      return Protocol(detail::socket_calls::family_of(*this->descriptor_, ec), 0);
     } else {
       return Protocol();
     }

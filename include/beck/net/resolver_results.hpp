@@ -188,6 +188,10 @@ class basic_resolver_results {
   iterator begin() const noexcept { return iterator(answer_, 0); }
   /// Returns the iterator behind the last entry.
   iterator end() const noexcept { return iterator(answer_, size()); }
+  /// As begin().
+  iterator cbegin() const noexcept { return begin(); }
+  /// As end().
+  iterator cend() const noexcept { return end(); }
   /// Returns the number of entries.
   std::size_t size() const noexcept { return answer_.size(); }
   /// Returns whether there are no entries.

@@ -157,8 +157,9 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
   const file_settings& settings = call.site.settings;
   std::shared_ptr<open_file> compressed;
   content_coding coding = content_coding::identity;
+  if (call.is_fallback) r.set(field::vary, "Accept");
   if (!settings.codings.empty()) {
-    r.set(field::vary, "Accept-Encoding");
+    r.set(field::vary, call.is_fallback ? "Accept, Accept-Encoding" : "Accept-Encoding");
     coding = co_await open_compressed(call, name, compressed, status);
   }
   const bool is_compressed = coding != content_coding::identity;

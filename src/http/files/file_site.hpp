@@ -28,6 +28,7 @@ namespace beck::http::detail {
 
 struct file_settings {
   std::string index;
+  std::string fallback;
   std::vector<content_coding> codings;
   std::string cache_control;
   std::vector<std::pair<std::string, std::string>> types;  ///< of extensions, in lower case
@@ -100,6 +101,7 @@ struct file_call {
   open_site& open;
   request& q;
   response& r;
+  bool is_fallback = false;  ///< the file is not the one that the path names
 };
 
 /// Responds with an error page, with the status that fits an error of opening or reading a file.

@@ -9,6 +9,7 @@
 
 #include "http/files/file_site.hpp"
 #include "http/message/characters.hpp"
+#include "http/message/parameters.hpp"
 #include "http/server/exchange_state.hpp"
 
 namespace beck::http {
@@ -55,6 +56,29 @@ void redirect_to_slash(request& q, response& r) {
   r.send("the folder has a slash at its end\n");
 }
 
+/// Returns whether a media range of Accept is text/html, with a weight that is not zero.
+bool is_html(std::string_view range) {
+  const std::size_t end = std::min(range.find(';'), range.size());
+  if (!equal_in_any_case(trimmed(range.substr(0, end)), "text/html")) return false;
+  parameter_reader parameters(range.substr(end));
+  parameter each;
+  while (parameters.read(each)) {
+    if (equal_in_any_case(each.name, "q"))
+      return each.value.find_first_not_of("0.") != std::string::npos;
+  }
+  return !parameters.is_bad();
+}
+
+/// Returns whether the client lists text/html among the media types that it accepts.
+bool wants_page(const request_head& head) {
+  for (const field_view each : head) {
+    std::string_view ranges = each.id == field::accept ? each.value : std::string_view();
+    while (!ranges.empty())
+      if (is_html(take_element(ranges))) return true;
+  }
+  return false;
+}
+
 /// Returns the open folder of the request's context. The first call opens it, and may block on the
 /// device.
 open_site& open_here(const file_site& site, exchange_port& on, error_code& ec) {
@@ -65,11 +89,34 @@ open_site& open_here(const file_site& site, exchange_port& on, error_code& ec) {
   return open;
 }
 
+/// Responds to a path without a file: with the fallback to clients that want a page, else with 404.
+task<> answer_absence(file_call call) {
+  const std::string& name = call.site.settings.fallback;
+  if (!name.empty() && wants_page(call.q.head())) {
+    auto found = co_await call.open.files.open(call.open.root, name);
+    const error_code ec = found.error();
+    if (!ec && found.value_->status.kind == file_kind::regular) {
+      call.is_fallback = true;
+      open_file& file = *found.value_;
+      co_await send_found_file(call, name, file.file, file.status);
+      co_return;
+    }
+    if (ec && !is_absence(ec)) {
+      say_error(call.r, ec);
+      co_return;
+    }
+  }
+  if (!name.empty()) call.r.set(field::vary, "Accept");
+  call.r.fail(status::not_found, "not found");
+}
+
 /// Responds to a path without a slash at its end.
 task<> answer_file(file_call call, std::string name) {
   auto found = co_await call.open.files.open(call.open.root, name);
   open_file& file = *found.value_;
-  if (found.error()) {
+  if (is_absence(found.error())) {
+    co_await answer_absence(call);
+  } else if (found.error()) {
     say_error(call.r, found.error());
   } else if (file.status.kind == file_kind::directory) {
     redirect_to_slash(call.q, call.r);
@@ -101,7 +148,7 @@ task<> answer_folder(file_call call, std::string folder) {
     if (folder.empty()) folder = ".";
     co_await send_listing(call, folder);
   } else {
-    call.r.fail(status::not_found, "not found");
+    co_await answer_absence(call);
   }
 }
 
@@ -128,6 +175,14 @@ file_options& file_options::index(std::string_view name) {
   if (name.find('/') != std::string_view::npos) refuse("index", name, "a slash in the name");
   check_value("index", name);
   settings_->index = name;
+  return *this;
+}
+
+file_options& file_options::fallback(std::string_view name) {
+  if (name.empty() || name.front() == '/' || name.back() == '/')
+    refuse("fallback", name, "not the name of a file in the folder");
+  check_value("fallback", name);
+  settings_->fallback = name;
   return *this;
 }
 

@@ -48,6 +48,7 @@
 #include <beck/asio/error.hpp>
 #include <beck/asio/executor.hpp>
 #include <beck/asio/file.hpp>
+#include <beck/asio/generic.hpp>
 #include <beck/asio/icmp.hpp>
 #include <beck/asio/inline_executor.hpp>
 #include <beck/asio/io_context.hpp>

@@ -6,6 +6,7 @@
 #include <beck/asio/config.hpp>
 #include <beck/asio/connect.hpp>
 #include <beck/asio/ip.hpp>
+#include <beck/asio/timer.hpp>  // as with Asio, whose socket streams have one
 #include <beck/interop/default_token_net.hpp>
 #include <beck/net/tcp.hpp>
 
