@@ -64,6 +64,7 @@ beck_library(beck_http
     http/server/form_source.cpp
     http/server/handler_client.cpp
     http/server/handler_run.cpp
+    http/server/hosts.cpp
     http/server/layer_run.cpp
     http/server/listener.cpp
     http/server/metrics.cpp
@@ -118,6 +119,7 @@ beck_library(beck_http
     http/handler.hpp
     http/head.hpp
     http/head_writer.hpp
+    http/hosts.hpp
     http/limits.hpp
     http/listen_options.hpp
     http/media_type.hpp

@@ -69,6 +69,7 @@ beck_test(http_tests SOURCES
   http/range_test.cpp
   http/record_test.cpp
   http/route_table_test.cpp
+  http/hosts_test.cpp
   http/router_test.cpp
   http/server_end_test.cpp
   http/server_test.cpp

@@ -22,9 +22,9 @@ HEADER_LINES_MAX = 5420
 ECHO_LINES_MAX = 5970
 UMBRELLA_LINES_MAX = 16600
 HTTP_SERVER_LINES_MAX = 7030  # 0.35 s above the base for a whole program: tasks, sockets and the server
-HTTP_SERVER_HEADERS = ("cookie", "credentials", "error_page", "event_stream", "exchange", "form", "handler", "metrics",
-                       "middleware", "middlewares", "multipart_form", "per_context", "request", "request_id",
-                       "router", "server", "slot", "static_files")
+HTTP_SERVER_HEADERS = ("cookie", "credentials", "error_page", "event_stream", "exchange", "form", "handler", "hosts",
+                       "metrics", "middleware", "middlewares", "multipart_form", "per_context", "request",
+                       "request_id", "router", "server", "slot", "static_files")
 REDIS_CLIENT_LINES_MAX = 7660  # typed replies: 3,500 of them are the tables of types
 REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
 # Under Asio's names programs expect parts of the standard library from headers, whose lines depend on the library's
