@@ -74,10 +74,10 @@ CONFORMANCE("http hosts: another host is 421, or for otherwise()") {
   http::hosts sites;
   sites.on("a.example", says("a")).on("*.w.example", says("w")).on(longest, says("long"));
   http::hosts copy(sites);
-  const std::string hosts[] = {
-      "b.example",   "aa.example",   "example",   "a.example.com", "w.example",
-      "w.example.",  "xw.example",   "a.exampl",  "a.example..",   "[::1]",
-      "x" + longest, longest + ".c", ".w.exampl", "127.0.0.1",     std::string(4000, 'y')};
+  const std::string hosts[] = {"b.example",   "aa.example", "example",     "a.example.com",
+                               "w.example",   "w.example.", "xw.example",  "a.exampl",
+                               "a.example..", "[::1]",      "x" + longest, longest + ".c",
+                               ".w.exampl",   ".w.example", "127.0.0.1",   std::string(4000, 'y')};
   {
     served s(sites);
     for (const std::string& host : hosts) {

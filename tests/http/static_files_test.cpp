@@ -418,7 +418,7 @@ CONFORMANCE("http files: a path without a file is the fallback to a client that 
   for (const char* yes : {"text/html", "TEXT/html;level=1;Q=0.001", "a/b, text/html ;q=1",
                           "a/b\r\nAccept: text/html", "text/html;q=0, text/html"})
     CHECK(status(yes) == 200);
-  for (const char* no : {"text/*", "text/html;q=0", "text/html;q=0.000", "text/htmlx", "xtext/html",
+  for (const char* no : {"text/*", "text/html;q=0", "text/html;Q=0.000", "text/htmlx", "xtext/html",
                          "text/html;q=", "text/html;q", "application/json", ","})
     CHECK(status(no) == 404);
   CHECK(f.ask("/none").status == 404);

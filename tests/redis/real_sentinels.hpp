@@ -118,11 +118,12 @@ struct real_sentinels {
     ::_exit(127);
   }
   /// Runs handlers until `done()` returns true, which is asked every 10 ms. Returns false if it
-  /// does not within 15 s.
+  /// does not within 45 s: sentinels that
+  /// have not agreed on a failover wait before they vote again.
   template <class Done>
   bool run_until(Done done) {
     ctx.restart();
-    for (int i = 0; i < 1500; ++i) {
+    for (int i = 0; i < 4500; ++i) {
       if (done()) return true;
       steady_timer timer(ctx, duration(10'000'000));
       bool is_over = false;

@@ -51,6 +51,9 @@ class [[nodiscard]] message_operation : public operation {
 
   /// Returns the header inside, with pointers to the parts, the address and the control data. Not
   /// before the operation has reached its final address.
+  message_header& located_header() noexcept;
+  /// Returns the header for a system call: as located_header(), with the sizes of the room, in
+  /// place of those that an earlier call has written.
   message_header& prepared_header() noexcept;
 
   /// Returns the flags of the system call.

@@ -16,7 +16,7 @@ template <class Action>
 void each_message_buffer(const io_op& op, Action& action) noexcept {
   if (op.address != nullptr) return;
   auto& message = const_cast<message_operation&>(static_cast<const message_operation&>(op));
-  const message_header& header = message.prepared_header();
+  const message_header& header = message.located_header();
   if (header.part_count > message_operation::parts_max) return;
   for (std::size_t i = 0; i < header.part_count; ++i) {
     action(header.parts[i].data, header.parts[i].bytes);

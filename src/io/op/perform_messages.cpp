@@ -73,11 +73,16 @@ std::ptrdiff_t send_several(system& sys, message_operation& op) noexcept {
 
 }  // namespace
 
-message_header& message_operation::prepared_header() noexcept {
+message_header& message_operation::located_header() noexcept {
   char* const self = reinterpret_cast<char*>(this);
   header_.parts = reinterpret_cast<io_vector*>(self + parts_offset_);
   if (address_offset_ != 0) header_.address = self + address_offset_;
   if (control_offset_ != 0) header_.control = self + control_offset_;
+  return header_;
+}
+
+message_header& message_operation::prepared_header() noexcept {
+  located_header();
   header_.address_bytes = address_room_;
   header_.control_bytes = control_room_;
   return header_;
