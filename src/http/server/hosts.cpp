@@ -23,10 +23,6 @@ namespace {
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t names_max = 65'536;
 
-void misdirect(request&, response& r) {
-  r.fail(status::misdirected_request, "this server has no such host");
-}
-
 [[noreturn]] void refuse(std::string_view name, const char* reason) {
   throw std::invalid_argument("http: host \"" + std::string(name.substr(0, 100)) + "\": " + reason);
 }
@@ -60,7 +56,11 @@ std::string_view host_of(std::string_view authority) noexcept {
 
 class host_table {
  public:
-  host_table() { unknown_.otherwise(&misdirect); }
+  host_table() {
+    unknown_.otherwise([](request&, response& r) {
+      r.fail(status::misdirected_request, "this server has no such host");
+    });
+  }
 
   void add(std::string_view name, const router& made) {
     require_unserved();
